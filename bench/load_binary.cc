@@ -8,25 +8,32 @@
 #include "net/client/answers.h"
 #include "proto/auth/challenge.h"
 #include "proto/binary/frames.h"
+#include "proto/binary/payloads.h"
 
-// The codec of the binary protocol. It uses prepared frames; the correlation is the slot.
+// The codec of the binary protocol. The messages of a send are prepared; the slot is the
+// correlation.
 
 namespace pawl::load {
 namespace {
 
 constexpr std::uint32_t wait_ms = 1000;
 constexpr std::uint32_t subscription = Reply::pushed;  // correlation of SUBSCRIBE
-constexpr std::size_t correlation_at = 8;
-constexpr std::size_t producer_bytes = 3 * 8;  // of a SEND_ONCE: producer, first, floor
-constexpr std::size_t first_at = frame_header_bytes + 8;
-constexpr std::size_t receipt_bytes = 24;
-constexpr std::size_t sent_bytes = 2 + 8 + 16;
-constexpr std::size_t delivered_fixed = 16 + 8 + 8 + 8 + 4;  // between the receipt and the head
 
-template <typename T>
-void patch(std::string& out, std::size_t at, T value) {
-  CHECK(at + sizeof value <= out.size(), "a value at {} of {} bytes", at, out.size());
-  std::memcpy(out.data() + at, &value, sizeof value);
+void append_frame(std::string& out, BinaryOp op, std::uint32_t correlation, std::uint32_t queue,
+                  auto&& put_payload) {
+  const std::size_t begin = begin_frame(
+      out, {.op = static_cast<std::uint8_t>(op), .correlation = correlation, .queue = queue});
+  put_payload();
+  finish_frame(out, begin);
+}
+
+void put_receipts(std::string& out, const Delivered* first, std::uint32_t count) {
+  put_count<payload::Deletion>(out, count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    CHECK(first[i].receipt.size() == struct_bytes<payload::Deletion>, "a receipt of {} bytes",
+          first[i].receipt.size());
+    out.append(first[i].receipt);
+  }
 }
 
 class BinaryCodec : public Codec {
@@ -36,14 +43,9 @@ class BinaryCodec : public Codec {
 
   std::string prepare(Channel& channel, bool create) override {
     std::string payload;
-    put(payload, binary_magic);
-    put(payload, binary_major);
-    put(payload, binary_minor);
-    put(payload, std::uint32_t{0});
-    put(payload, options_.key_id.empty() ? auth_none : auth_key);
-    put_short(payload, "pawl bench");
-    put_short(payload, "");  // the server's account
-    put_short(payload, queue_name_);
+    put_struct(payload, payload::Hello{.auth = options_.key_id.empty() ? auth_none : auth_key,
+                                       .client = "pawl bench"});
+    put_struct(payload, payload::QueueAddress{.account = {}, .name = queue_name_});
     std::string fault = ask(channel, BinaryOp::hello, payload);
     if (fault.empty()) fault = authenticate(channel);
     if (!fault.empty()) return fault;
@@ -61,52 +63,40 @@ class BinaryCodec : public Codec {
   }
 
   void append_send(std::string& out, std::uint32_t slot, const Mark& mark) override {
-    const std::size_t begin = out.size();
-    out.append(send_);
-    patch(out, begin + correlation_at, slot);
-    if (options_.once) number(out, begin, slot, mark.sequence);
-    for (std::size_t i = 0; i < stamps_.size(); ++i) {
-      char* const at = out.data() + begin + stamps_[i];
-      write_stamp(at, mark.stamp);
-      if (options_.verify) write_stamp(at + stamp_bytes, mark.sequence + i);
-    }
+    append_frame(out, options_.once ? BinaryOp::send_once : BinaryOp::send, slot, queue_, [&] {
+      if (options_.once) put_struct(out, number(slot, mark.sequence));
+      const std::size_t begin = out.size();
+      out.append(messages_);
+      for (std::size_t i = 0; i < stamps_.size(); ++i) {
+        char* const at = out.data() + begin + stamps_[i];
+        write_stamp(at, mark.stamp);
+        if (options_.verify) write_stamp(at + stamp_bytes, mark.sequence + i);
+      }
+    });
   }
 
   void append_receive(std::string& out, std::uint32_t slot, bool wait) override {
-    const std::size_t begin = out.size();
-    out.append(receive_);
-    patch(out, begin + correlation_at, slot);
-    patch(out, begin + frame_header_bytes + 4, wait ? wait_ms : 0);
+    append_frame(out, BinaryOp::receive, slot, queue_, [&] {
+      put_struct(out, payload::Receive{.max = options_.batch, .wait_ms = wait ? wait_ms : 0});
+    });
   }
 
   void append_delete(std::string& out, std::uint32_t slot, const Delivered* first,
                      std::uint32_t count) override {
-    const std::size_t begin =
-        begin_frame(out, {.op = static_cast<std::uint8_t>(BinaryOp::delete_message),
-                          .correlation = slot,
-                          .queue = queue_});
-    put(out, count);
-    for (std::uint32_t i = 0; i < count; ++i) out.append(first[i].receipt);
-    finish_frame(out, begin);
+    append_frame(out, BinaryOp::delete_message, slot, queue_,
+                 [&] { put_receipts(out, first, count); });
   }
 
   void append_subscribe(std::string& out, std::uint32_t credit) override {
-    const std::size_t begin =
-        begin_frame(out, {.op = static_cast<std::uint8_t>(BinaryOp::subscribe),
-                          .correlation = subscription,
-                          .queue = queue_});
-    put_all(out, credit, binary_queue_default, std::uint32_t{0});
-    finish_frame(out, begin);
+    append_frame(out, BinaryOp::subscribe, subscription, queue_,
+                 [&] { put_struct(out, payload::Subscribe{.credit = credit}); });
   }
 
   void append_acknowledge(std::string& out, const Delivered* first, std::uint32_t count) override {
-    const std::size_t begin =
-        begin_frame(out, {.op = static_cast<std::uint8_t>(BinaryOp::acknowledge),
-                          .correlation = Reply::acknowledged,
-                          .queue = queue_});
-    put_all(out, subscription, count, count);
-    for (std::uint32_t i = 0; i < count; ++i) out.append(first[i].receipt);
-    finish_frame(out, begin);
+    append_frame(out, BinaryOp::acknowledge, Reply::acknowledged, queue_, [&] {
+      put_struct(out, payload::Grant{subscription, count});
+      put_receipts(out, first, count);
+    });
   }
 
   std::size_t parse(std::string_view bytes, std::vector<Reply>& replies,
@@ -138,15 +128,15 @@ class BinaryCodec : public Codec {
  private:
   std::string open_queue(Channel& channel) {
     std::string payload;
-    put_short(payload, "");  // account
-    put_short(payload, queue_name_);
+    put_struct(payload, payload::QueueAddress{.account = {}, .name = queue_name_});
     return ask(channel, BinaryOp::open_queue, payload);
   }
 
   std::string create_queue(Channel& channel) {
     std::string payload;
-    put_short(payload, queue_name_);
-    payload.append(4, '\0');  // no attributes, no tags
+    put_struct(payload, payload::Name{queue_name_});
+    put_count<payload::QueueAttribute>(payload, 0);
+    put_count<payload::Tag>(payload, 0);
     std::string fault = ask(channel, BinaryOp::create_queue, payload);
     created_ = fault.empty();
     return fault;
@@ -165,8 +155,7 @@ class BinaryCodec : public Codec {
     std::ranges::copy(asked, challenge.begin());
     const Sha256 proof = prove(options_.secret, options_.key_id, challenge);
     std::string payload;
-    put_short(payload, options_.key_id);
-    payload.append(proof.begin(), proof.end());
+    put_struct(payload, payload::Authenticate{options_.key_id, proof});
     return ask(channel, BinaryOp::authenticate, payload);
   }
 
@@ -174,10 +163,7 @@ class BinaryCodec : public Codec {
   std::string ask(Channel& channel, BinaryOp op, std::string_view payload,
                   std::uint32_t queue = 0) {
     std::string bytes;
-    const std::size_t begin =
-        begin_frame(bytes, {.op = static_cast<std::uint8_t>(op), .queue = queue});
-    bytes.append(payload);
-    finish_frame(bytes, begin);
+    append_frame(bytes, op, 0, queue, [&] { bytes.append(payload); });
     if (!channel.send_all(bytes)) return "the connection broke during the greeting";
     bytes.clear();
     while (true) {
@@ -205,12 +191,11 @@ class BinaryCodec : public Codec {
     }
   }
 
-  // Writes the numbers of a SEND_ONCE. The floor is the oldest batch without a response.
-  void number(std::string& out, std::size_t begin, std::uint32_t slot, std::uint64_t first) {
+  // The numbers of a SEND_ONCE. The floor is the oldest batch without a response.
+  payload::Producer number(std::uint32_t slot, std::uint64_t first) {
     CHECK(slot < unanswered_.size(), "slot {} of {}", slot, unanswered_.size());
     unanswered_[slot] = first;
-    patch(out, begin + first_at, first);
-    patch(out, begin + first_at + sizeof first, std::ranges::min(unanswered_));
+    return {.id = producer_, .first = first, .floor = std::ranges::min(unanswered_)};
   }
 
   void settle(std::uint32_t slot) {
@@ -219,31 +204,16 @@ class BinaryCodec : public Codec {
 
   void build() {
     const std::string body = make_body(options_.body);
-    const BinaryOp op = options_.once ? BinaryOp::send_once : BinaryOp::send;
     unanswered_.assign(options_.depth, UINT64_MAX);
-    send_.clear();
+    messages_.clear();
     stamps_.clear();
-    begin_frame(send_, {.op = static_cast<std::uint8_t>(op), .queue = queue_});
-    if (options_.once)
-      put_all(send_, Client::random_producer(), std::uint64_t{0}, std::uint64_t{0});
-    put(send_, options_.batch);
+    put_count<payload::MessageWords>(messages_, options_.batch);
     for (std::uint32_t i = 0; i < options_.batch; ++i) {
-      put(send_, options_.body);
-      if (options_.body >= stamp_bytes) stamps_.push_back(send_.size());
-      send_.append(body);
+      payload::put_message(messages_, {.body = body});
+      if (options_.body >= stamp_bytes) stamps_.push_back(messages_.size() - body.size());
     }
-    finish_frame(send_, 0);
-    const std::size_t size = frame_header_bytes + (options_.once ? producer_bytes : 0) + 4 +
-                             options_.batch * (4 + body.size());
-    CHECK(send_.size() == size, "a send of {} bytes instead of {}", send_.size(), size);
-    receive_.clear();
-    begin_frame(receive_, {.op = static_cast<std::uint8_t>(BinaryOp::receive), .queue = queue_});
-    put(receive_, options_.batch);
-    put(receive_, std::uint32_t{0});
-    put(receive_, binary_queue_default);
-    put(receive_, std::uint32_t{0});
-    finish_frame(receive_, 0);
-    CHECK(receive_.size() == frame_header_bytes + 16, "a receive of {} bytes", receive_.size());
+    CHECK(messages_.size() > options_.batch * body.size(), "{} bytes of {} messages",
+          messages_.size(), options_.batch);
   }
 
   bool read(BinaryOp op, std::string_view payload, Reply& reply,
@@ -251,35 +221,33 @@ class BinaryCodec : public Codec {
     if (op == BinaryOp::receive || op == BinaryOp::deliver)
       return read_deliveries(payload, reply, delivered);
     BinaryReader in(payload);
-    const auto count = in.take<std::uint32_t>();
-    const bool sent = op == BinaryOp::send || op == BinaryOp::send_once;
-    const std::size_t stride = sent ? sent_bytes : 2;
-    if (in.left() != count * stride) return false;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      std::uint16_t status = 0;
-      std::memcpy(&status, payload.data() + 4 + i * stride, sizeof status);
+    const auto add = [&reply](std::uint16_t status) {
       ++(status == 0 ? reply.good : reply.failed);
       if (status != 0) reply.reason = name_of(static_cast<Status>(status));
+    };
+    if (op == BinaryOp::send || op == BinaryOp::send_once) {
+      take_rows<payload::Sent>(in, [&](const payload::Sent& row) { add(row.status); });
+    } else {
+      take_rows<payload::EntryStatus>(in,
+                                      [&](const payload::EntryStatus& row) { add(row.status); });
     }
-    return true;
+    return in.finished();
   }
 
   bool read_deliveries(std::string_view payload, Reply& reply,
                        std::vector<Delivered>& delivered) const {
     BinaryReader in(payload);
-    reply.good = in.take<std::uint32_t>();
-    for (std::uint32_t i = 0; i < reply.good && in.ok(); ++i) {
-      Delivered one{.receipt = in.take_bytes(receipt_bytes)};
-      in.take_bytes(delivered_fixed);
-      const auto head = in.take<std::uint32_t>();
-      const std::uint32_t attributes = head & entry_has_attributes ? in.take<std::uint32_t>() : 0;
-      const std::uint32_t system = head & entry_has_system ? in.take<std::uint32_t>() : 0;
-      const std::string_view body = in.take_bytes(head & entry_body_mask);
-      one.stamp = read_stamp(body);
-      one.sequence = read_sequence(body);
-      in.take_bytes(std::size_t{attributes} + system);
-      delivered.push_back(one);
-    }
+    const std::string_view rows =
+        payload.substr(std::min(payload.size(), sizeof(payload::Delivery::Count)));
+    std::size_t at = 0;
+    take_rows<payload::Delivery>(in, [&](const payload::Delivery& row) {
+      const auto texts = payload::take_texts(in, payload::take_lengths(in, row.head));
+      ++reply.good;
+      delivered.push_back({.receipt = rows.substr(at, row.receipt.size()),
+                           .stamp = read_stamp(texts.body),
+                           .sequence = read_sequence(texts.body)});
+      at = rows.size() - in.left();
+    });
     return in.finished();
   }
 
@@ -289,8 +257,9 @@ class BinaryCodec : public Codec {
   bool created_ = false;
   std::string answer_;          // the response in ask()
   Status status_ = Status::ok;  // its status
-  std::string send_, receive_;
-  std::vector<std::size_t> stamps_;        // positions in send_
+  std::uint64_t producer_ = Client::random_producer();
+  std::string messages_;                   // of a send
+  std::vector<std::size_t> stamps_;        // positions in messages_
   std::vector<std::uint64_t> unanswered_;  // first number in each slot; UINT64_MAX: none
 };
 

@@ -2,14 +2,15 @@
 #include "net/client/answers.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
+#include <optional>
 #include <random>
 
 #include "core/base/check.h"
 #include "core/base/format.h"
 #include "core/queue/request.h"
 #include "proto/binary/frames.h"
+#include "proto/binary/payloads.h"
 
 namespace pawl::client {
 namespace {
@@ -19,17 +20,20 @@ using Millis = std::chrono::milliseconds;  // core has a milliseconds() of its o
 constexpr std::uint8_t kind_text = 1;
 constexpr std::uint8_t kind_bytes = 2;
 
-template <std::size_t Size>
-std::array<std::uint8_t, Size> take_array(BinaryReader& in) {
-  std::array<std::uint8_t, Size> bytes{};
-  const std::string_view taken = in.take_bytes(Size);
-  std::ranges::copy(taken, bytes.begin());
-  return bytes;
+// The bytes of the attributes in their encoding. No value: a text is too long for it.
+std::optional<std::size_t> encoded_size(std::span<const Client::Attribute> attributes) {
+  std::size_t size = 0;
+  for (const auto& [name, type, value] : attributes) {
+    if (name.size() > UINT16_MAX || type.size() > UINT8_MAX || value.size() > frame_bytes_max)
+      return std::nullopt;
+    size += 2 + name.size() + 1 + type.size() + 1 + 4 + value.size();
+  }
+  return size;
 }
 
 // Appends attributes in the order of the wire, by name. The server checks their texts against SQS's
 // rules.
-bool put_attributes(std::string& out, std::span<const Client::Attribute> attributes) {
+void put_attributes(std::string& out, std::span<const Client::Attribute> attributes) {
   CHECK(attributes.size() <= attributes_max, "{} attributes", attributes.size());
   std::array<std::uint8_t, attributes_max> order{};
   const auto used = std::span(order).first(attributes.size());
@@ -37,15 +41,18 @@ bool put_attributes(std::string& out, std::span<const Client::Attribute> attribu
   std::ranges::sort(used, {}, [&](std::uint8_t i) { return attributes[i].name; });
   for (const std::uint8_t i : used) {
     const auto& [name, type, value] = attributes[i];
-    if (name.size() > UINT16_MAX || type.size() > UINT8_MAX || value.size() > frame_bytes_max)
-      return false;
     put_short(out, name);
     put(out, static_cast<std::uint8_t>(type.size()));
     out.append(type);
     put(out, type.starts_with("Binary") ? kind_bytes : kind_text);
     put_long(out, value);
   }
-  return true;
+}
+
+void set_counts(Client::Counts& counts, const payload::Counts& from) {
+  counts.visible = from.visible;
+  counts.in_flight = from.in_flight;
+  counts.delayed = from.delayed;
 }
 
 }  // namespace
@@ -71,63 +78,50 @@ std::string random_text(unsigned words) {
 Client::Code put_message(std::string& out, const Client::Outgoing& message) {
   if (message.body.size() > entry_body_mask) return Client::Code::too_large;
   if (message.attributes.size() > attributes_max) return Client::Code::bad_attributes;
-  std::uint32_t head = static_cast<std::uint32_t>(message.body.size());
-  if (!message.attributes.empty()) head |= entry_has_attributes;
-  if (message.delay) head |= entry_has_delay;
-  const bool names = !message.group.empty() || !message.deduplication_id.empty();
-  if (names) head |= entry_has_names;
   if (message.group.size() > UINT8_MAX || message.deduplication_id.size() > UINT8_MAX)
     return Client::Code::invalid;
-  put(out, head);
-  const std::size_t length_at = out.size();
-  if (!message.attributes.empty()) put(out, std::uint32_t{0});
-  if (message.delay) put(out, wire_ms(message.delay));
-  if (names) {
-    put(out,
-        static_cast<std::uint32_t>(message.group.size() | message.deduplication_id.size() << 8));
-  }
-  out.append(message.body);
-  if (!message.attributes.empty()) {
-    const std::size_t begin = out.size();
-    if (!put_attributes(out, message.attributes)) return Client::Code::bad_attributes;
-    const auto length = static_cast<std::uint32_t>(out.size() - begin);
-    std::memcpy(out.data() + length_at, &length, sizeof length);
-  }
-  out.append(message.group).append(message.deduplication_id);
+  const std::optional<std::size_t> attribute_bytes = encoded_size(message.attributes);
+  if (!attribute_bytes) return Client::Code::bad_attributes;
+  const payload::MessageTexts texts{
+      .body = message.body, .group = message.group, .dedup_id = message.deduplication_id};
+  payload::put_message(out, texts, wire_ms(message.delay), *attribute_bytes,
+                       [&] { put_attributes(out, message.attributes); });
   return Client::Code::ok;
 }
 
 void put_receive(std::string& out, const Client::ReceiveOptions& options) {
-  put(out, options.max);
-  put(out, wire_ms(options.wait));
-  put(out, wire_ms(options.visibility));
-  put(out, options.bytes_max);
+  put_struct(out, payload::Receive{.max = options.max,
+                                   .wait_ms = wire_ms(options.wait),
+                                   .visibility_ms = wire_ms(options.visibility),
+                                   .bytes_max = options.bytes_max});
 }
 
 void put_subscribe(std::string& out, const Client::SubscribeOptions& options) {
-  put(out, options.credit);
-  put(out, wire_ms(options.visibility));
-  put(out, options.bytes_max);
+  put_struct(out, payload::Subscribe{.credit = options.credit,
+                                     .visibility_ms = wire_ms(options.visibility),
+                                     .bytes_max = options.bytes_max});
 }
 
 void put_receipts(std::string& out, std::span<const Client::Receipt> receipts,
                   std::optional<Millis> visibility) {
   CHECK(receipts.size() <= entries_max, "{} receipts", receipts.size());
-  put(out, static_cast<std::uint32_t>(receipts.size()));
+  put_count<payload::Deletion>(out, receipts.size());
   for (const Client::Receipt& receipt : receipts) {
-    out.append(reinterpret_cast<const char*>(receipt.data()), receipt.size());
-    if (visibility) put(out, wire_ms(visibility));
+    if (visibility) {
+      put_struct(out, payload::Change{receipt, wire_ms(visibility)});
+    } else {
+      put_struct(out, payload::Deletion{receipt});
+    }
   }
 }
 
 Client::Code put_queue_attributes(std::string& out,
                                   std::span<const Client::QueueAttribute> attributes) {
   if (attributes.size() > UINT16_MAX) return Client::Code::too_large;
-  put(out, static_cast<std::uint16_t>(attributes.size()));
+  put_count<payload::QueueAttribute>(out, attributes.size());
   for (const auto& [name, value] : attributes) {
     if (name.size() > UINT16_MAX || value.size() > frame_bytes_max) return Client::Code::too_large;
-    put_short(out, name);
-    put_long(out, value);
+    put_struct(out, payload::QueueAttribute{name, {value}});
   }
   return Client::Code::ok;
 }
@@ -135,158 +129,139 @@ Client::Code put_queue_attributes(std::string& out,
 bool take_server(std::string_view payload, Client::Server& server, std::uint32_t& features,
                  std::string_view& challenge) {
   BinaryReader in(payload);
-  const auto major = in.take<std::uint16_t>();
-  const auto minor = in.take<std::uint16_t>();
-  features = in.take<std::uint32_t>();
-  in.take<std::uint32_t>();  // longest frame: the protocol's limit
-  server.credit_frames = in.take<std::uint32_t>();
-  server.credit_bytes = in.take<std::uint32_t>();
-  in.take<std::uint32_t>();  // most entries: the protocol's limit
-  server.boot_id = in.take<std::uint64_t>();
-  server.shard = in.take<std::uint32_t>();
-  server.shards = in.take<std::uint32_t>();
-  const auto ports = in.take<std::uint16_t>();
-  for (std::uint32_t i = 0; i < ports && in.ok(); ++i)
-    server.shard_ports.push_back(in.take<std::uint16_t>());
-  if (minor >= 1) challenge = in.take_short();
-  return in.ok() && major == binary_major;  // a later minor version may append fields
+  const auto response = take_struct<payload::HelloResponse>(in);
+  features = response.features;
+  server.credit_frames = response.credit_frames;
+  server.credit_bytes = response.credit_bytes;
+  server.boot_id = response.boot_id;
+  server.shard = response.shard;
+  server.shards = response.shards;
+  take_rows<payload::ShardPort>(
+      in, [&](const payload::ShardPort& row) { server.shard_ports.push_back(row.port); });
+  if (response.minor >= 1) challenge = take_struct<payload::Challenge>(in).bytes;
+  return in.ok() && response.major == binary_major;  // a later minor version may append fields
 }
 
 bool take_queue(std::string_view payload, Client::Queue& queue) {
   BinaryReader in(payload);
-  queue.id = in.take<std::uint32_t>();
-  queue.shard = in.take<std::uint32_t>();
-  queue.maximum_message_size = in.take<std::uint32_t>();
-  queue.visibility = Millis(in.take<std::uint32_t>());
-  queue.delay = Millis(in.take<std::uint32_t>());
-  queue.wait = Millis(in.take<std::uint32_t>());
-  queue.retention = Millis(in.take<std::uint32_t>());
+  const auto summary = take_struct<payload::QueueSummary>(in);
+  queue.id = summary.id;
+  queue.shard = summary.shard;
+  queue.maximum_message_size = summary.maximum_message_size;
+  queue.visibility = Millis(summary.visibility);
+  queue.delay = Millis(summary.delay);
+  queue.wait = Millis(summary.wait);
+  queue.retention = Millis(summary.retention);
   return in.finished();
 }
 
 bool take_counts(std::string_view payload, Client::Counts& counts) {
   BinaryReader in(payload);
-  counts.visible = in.take<std::uint64_t>();
-  counts.in_flight = in.take<std::uint64_t>();
-  counts.delayed = in.take<std::uint64_t>();
-  if (!in.finished()) counts.state_bytes = in.take<std::uint64_t>();  // since 1.2
+  set_counts(counts, take_struct<payload::Counts>(in));
+  if (!in.finished()) counts.state_bytes = take_struct<payload::StateBytes>(in).bytes;
   return in.finished();
 }
 
 bool take_description(std::string_view payload, Client::QueueDescription& description) {
   BinaryReader in(payload);
-  description.counts.visible = in.take<std::uint64_t>();
-  description.counts.in_flight = in.take<std::uint64_t>();
-  description.counts.delayed = in.take<std::uint64_t>();
-  description.created = in.take<std::int64_t>();
-  description.modified = in.take<std::int64_t>();
-  const auto count = in.take<std::uint16_t>();
-  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
-    const std::string_view name = in.take_short();
-    description.attributes.emplace_back(name, in.take_long());
-  }
+  set_counts(description.counts, take_struct<payload::Counts>(in));
+  const auto times = take_struct<payload::QueueTimes>(in);
+  description.created = times.created;
+  description.modified = times.modified;
+  take_rows<payload::QueueAttribute>(in, [&](const payload::QueueAttribute& row) {
+    description.attributes.emplace_back(row.name, row.value.text);
+  });
   return in.finished();
 }
 
 bool take_names(std::string_view payload, Client::QueueList& list) {
   BinaryReader in(payload);
-  list.more = in.take<std::uint8_t>() != 0;
-  const auto count = in.take<std::uint16_t>();
-  for (std::uint32_t i = 0; i < count && in.ok(); ++i) list.names.emplace_back(in.take_short());
+  list.more = take_struct<payload::NamesResponse>(in).more != 0;
+  take_rows<payload::Name>(in,
+                           [&](const payload::Name& row) { list.names.emplace_back(row.text); });
   return in.finished();
 }
 
 bool take_tags(std::string_view payload, Client::Tags& tags) {
   BinaryReader in(payload);
-  const auto count = in.take<std::uint16_t>();
-  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
-    const std::string_view key = in.take_short();
-    tags.emplace_back(key, in.take_short());
-  }
+  take_rows<payload::Tag>(in,
+                          [&](const payload::Tag& row) { tags.emplace_back(row.key, row.value); });
   return in.finished();
 }
 
 bool take_moves(std::string_view payload, std::vector<Client::Move>& moves) {
   BinaryReader in(payload);
-  const auto count = in.take<std::uint16_t>();
-  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+  take_rows<payload::Move>(in, [&](const payload::Move& row) {
     Client::Move& move = moves.emplace_back();
-    move.number = in.take<std::uint32_t>();
-    move.state = static_cast<Client::Move::State>(in.take<std::uint8_t>());
-    move.failure = static_cast<Client::Code>(in.take<std::uint16_t>());
-    move.rate = in.take<std::uint32_t>();
-    move.moved = in.take<std::uint64_t>();
-    move.to_move = in.take<std::uint64_t>();
-    move.started = in.take<std::int64_t>();
-    move.destination = in.take_short();
-  }
+    move.number = row.number;
+    move.state = static_cast<Client::Move::State>(row.state);
+    move.failure = static_cast<Client::Code>(row.failure);
+    move.rate = row.rate;
+    move.moved = row.moved;
+    move.to_move = row.to_move;
+    move.started = row.started;
+    move.destination = row.destination;
+  });
   return in.finished();
 }
 
 bool take_replays(std::string_view payload, std::vector<Client::Replay>& replays) {
   BinaryReader in(payload);
-  const auto count = in.take<std::uint16_t>();
-  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+  take_rows<payload::Replay>(in, [&](const payload::Replay& row) {
     Client::Replay& replay = replays.emplace_back();
-    replay.number = in.take<std::uint32_t>();
-    replay.state = static_cast<Client::Replay::State>(in.take<std::uint8_t>());
-    replay.failure = static_cast<Client::Code>(in.take<std::uint16_t>());
-    replay.rate = in.take<std::uint32_t>();
-    replay.from = in.take<std::int64_t>();
-    replay.to = in.take<std::int64_t>();
-    replay.started = in.take<std::int64_t>();
-    replay.sent = in.take<std::uint64_t>();
-    replay.unreadable = in.take<std::uint64_t>();
-    replay.destination = in.take_short();
-    replay.filter = in.take_short();
-  }
+    replay.number = row.number;
+    replay.state = static_cast<Client::Replay::State>(row.state);
+    replay.failure = static_cast<Client::Code>(row.failure);
+    replay.rate = row.rate;
+    replay.from = row.from;
+    replay.to = row.to;
+    replay.started = row.started;
+    replay.sent = row.sent;
+    replay.unreadable = row.unreadable;
+    replay.destination = row.destination;
+    replay.filter = row.filter;
+  });
   return in.finished();
 }
 
 bool take_sent(std::string_view payload, std::vector<Client::Sent>& sent) {
   BinaryReader in(payload);
-  const auto count = in.take<std::uint32_t>();
-  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
-    Client::Sent entry;
-    entry.code = static_cast<Client::Code>(in.take<std::uint16_t>());
-    entry.sequence = in.take<std::uint64_t>();
-    entry.id = take_array<16>(in);
-    sent.push_back(entry);
-  }
+  take_rows<payload::Sent>(in, [&](const payload::Sent& row) {
+    Client::Sent& entry = sent.emplace_back();
+    entry.code = static_cast<Client::Code>(row.status);
+    entry.sequence = row.sequence;
+    entry.id = row.id;
+  });
   return in.finished();
 }
 
 bool take_messages(std::string_view payload, std::vector<Client::MessageView>& messages) {
   BinaryReader in(payload);
-  const auto count = in.take<std::uint32_t>();
-  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
-    Client::MessageView message;
-    message.receipt = take_array<24>(in);
-    message.id = take_array<16>(in);
-    message.sequence = in.take<std::uint64_t>();
-    message.sent = in.take<std::int64_t>();
-    message.first_received = in.take<std::int64_t>();
-    message.receive_count = in.take<std::uint32_t>();
-    const auto head = in.take<std::uint32_t>();
-    const std::uint32_t attributes = head & entry_has_attributes ? in.take<std::uint32_t>() : 0;
-    const std::uint32_t system = head & entry_has_system ? in.take<std::uint32_t>() : 0;
-    const std::uint32_t names = head & entry_has_names ? in.take<std::uint32_t>() : 0;
-    message.body = in.take_bytes(head & entry_body_mask);
-    message.encoded_attributes = in.take_bytes(attributes);
-    message.encoded_system = in.take_bytes(system);
-    message.group = in.take_bytes(names & 0xFF);
-    message.deduplication_id = in.take_bytes(names >> 8 & 0xFF);
-    message.origin = in.take_bytes(names >> 16 & 0xFF);
-    messages.push_back(message);
-  }
+  take_rows<payload::Delivery>(in, [&](const payload::Delivery& row) {
+    const payload::MessageTexts texts =
+        payload::take_texts(in, payload::take_lengths(in, row.head));
+    Client::MessageView& message = messages.emplace_back();
+    message.receipt = row.receipt;
+    message.id = row.id;
+    message.sequence = row.sequence;
+    message.sent = row.sent;
+    message.first_received = row.first_received;
+    message.receive_count = row.receive_count;
+    message.body = texts.body;
+    message.encoded_attributes = texts.attributes;
+    message.encoded_system = texts.system;
+    message.group = texts.group;
+    message.deduplication_id = texts.dedup_id;
+    message.origin = texts.origin;
+  });
   return in.finished();
 }
 
 bool take_codes(std::string_view payload, std::vector<Client::Code>& codes) {
   BinaryReader in(payload);
-  const auto count = in.take<std::uint32_t>();
-  for (std::uint32_t i = 0; i < count && in.ok(); ++i)
-    codes.push_back(static_cast<Client::Code>(in.take<std::uint16_t>()));
+  take_rows<payload::EntryStatus>(in, [&](const payload::EntryStatus& row) {
+    codes.push_back(static_cast<Client::Code>(row.status));
+  });
   return in.finished();
 }
 

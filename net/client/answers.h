@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The payloads of requests and responses: PROTOCOL.md from the client's side.
+// Requests and responses: the client's types to and from proto/binary/payloads.h.
 //
 // Each function appends to vectors that are reused between calls. False: the payload violates the
 // protocol.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstring>
+#include <concepts>
 
 #include "core/base/check.h"
 #include "net/client/answers.h"
 #include "net/client/impl.h"
 #include "net/client/pawl/client.h"
 #include "proto/binary/frames.h"
+#include "proto/binary/payloads.h"
 
 // The blocking calls: each sends one request and decodes its response. Functions that need no
 // connection follow.
@@ -18,21 +19,27 @@ using client::error_of;
 using client::failed;
 using Millis = std::chrono::milliseconds;  // core has a milliseconds() of its own
 
-// Appends a name. A name beyond the limit is refused: no such queue can exist.
-Client::Code put_name(std::string& out, std::string_view name) {
-  if (name.size() > UINT16_MAX) return Client::Code::invalid;
-  put_short(out, name);
+bool is_encodable(std::string_view text) { return text.size() <= UINT16_MAX; }
+constexpr bool is_encodable(std::integral auto) { return true; }
+
+// Appends a struct, or refuses it for a text beyond the limit: no such queue can exist.
+template <typename S>
+Client::Code put_checked(std::string& out, const S& s) {
+  bool fits = true;
+  S::fields(s, [&fits](const auto&... field) { fits = (is_encodable(field) && ...); });
+  if (!fits) return Client::Code::invalid;
+  put_struct(out, s);
   return Client::Code::ok;
 }
 
-// Decodes a response of exactly one number.
-template <typename Number, typename Answer>
-Client::Result<Number> number_in(const Client::Result<Answer>& answer) {
+// Decodes a response of one struct, and returns its member.
+template <typename S, typename Number, typename Answer>
+Client::Result<Number> number_in(const Client::Result<Answer>& answer, Number S::* member) {
   if (!answer) return std::unexpected(answer.error());
   BinaryReader in(answer->payload);
-  const auto number = in.take<Number>();
+  const S s = take_struct<S>(in);
   if (!in.finished()) return failed(Client::Code::bad_answer);
-  return number;
+  return s.*member;
 }
 
 }  // namespace
@@ -46,9 +53,9 @@ Client::Result<void> Client::ping() {
 Client::Result<Client::Queue> Client::create_queue(std::string_view name,
                                                    std::span<const QueueAttribute> attributes) {
   const auto answer = impl_->call(BinaryOp::create_queue, 0, [&](std::string& out) {
-    if (const Code code = put_name(out, name); code != Code::ok) return code;
+    if (const Code code = put_checked(out, payload::Name{name}); code != Code::ok) return code;
     const Code code = client::put_queue_attributes(out, attributes);
-    put(out, std::uint16_t{0});  // no tags
+    put_count<payload::Tag>(out, 0);
     return code;
   });
   if (!answer) return std::unexpected(answer.error());
@@ -59,8 +66,7 @@ Client::Result<Client::Queue> Client::create_queue(std::string_view name,
 
 Client::Result<Client::Queue> Client::open_queue(std::string_view name, std::string_view account) {
   const auto answer = impl_->call(BinaryOp::open_queue, 0, [&](std::string& out) {
-    const Code code = put_name(out, account);
-    return code == Code::ok ? put_name(out, name) : code;
+    return put_checked(out, payload::QueueAddress{account, name});
   });
   if (!answer) return std::unexpected(answer.error());
   Queue queue{.handle = answer->header.queue, .client = impl_->number};
@@ -94,10 +100,7 @@ Client::Result<Client::QueueDescription> Client::describe(const Queue& queue) {
 Client::Result<Client::QueueList> Client::list_queues(std::string_view prefix,
                                                       std::string_view after, std::uint16_t max) {
   const auto answer = impl_->call(BinaryOp::list_queues, 0, [&](std::string& out) {
-    if (const Code code = put_name(out, prefix); code != Code::ok) return code;
-    const Code code = put_name(out, after);
-    put(out, max);
-    return code;
+    return put_checked(out, payload::ListQueues{prefix, after, max});
   });
   if (!answer) return std::unexpected(answer.error());
   QueueList list;
@@ -131,16 +134,16 @@ Client::Result<void> Client::set_tags(const Queue& queue, std::span<const QueueA
                                       std::span<const std::string_view> removed) {
   if (set.size() > UINT16_MAX || removed.size() > UINT16_MAX) return failed(Code::invalid);
   const auto answer = impl_->call(BinaryOp::set_tags, queue, [&](std::string& out) {
-    put(out, static_cast<std::uint16_t>(set.size()));
+    put_count<payload::Tag>(out, set.size());
+    Code code = Code::ok;
     for (const auto& [key, value] : set) {
-      if (const Code code = put_name(out, key); code != Code::ok) return code;
-      if (const Code code = put_name(out, value); code != Code::ok) return code;
+      if (code == Code::ok) code = put_checked(out, payload::Tag{key, value});
     }
-    put(out, static_cast<std::uint16_t>(removed.size()));
+    put_count<payload::Name>(out, removed.size());
     for (const std::string_view key : removed) {
-      if (const Code code = put_name(out, key); code != Code::ok) return code;
+      if (code == Code::ok) code = put_checked(out, payload::Name{key});
     }
-    return Code::ok;
+    return code;
   });
   if (!answer) return std::unexpected(answer.error());
   return {};
@@ -149,9 +152,7 @@ Client::Result<void> Client::set_tags(const Queue& queue, std::span<const QueueA
 Client::Result<Client::QueueList> Client::sources(const Queue& queue, std::string_view after,
                                                   std::uint16_t max) {
   const auto answer = impl_->call(BinaryOp::list_sources, queue, [&](std::string& out) {
-    const Code code = put_name(out, after);
-    put(out, max);
-    return code;
+    return put_checked(out, payload::ListSources{after, max});
   });
   if (!answer) return std::unexpected(answer.error());
   QueueList list;
@@ -162,19 +163,17 @@ Client::Result<Client::QueueList> Client::sources(const Queue& queue, std::strin
 Client::Result<std::uint32_t> Client::start_move(const Queue& source, std::string_view destination,
                                                  std::uint32_t rate) {
   const auto answer = impl_->call(BinaryOp::start_move, source, [&](std::string& out) {
-    const Code code = put_name(out, destination);
-    put(out, rate);
-    return code;
+    return put_checked(out, payload::StartMove{destination, rate});
   });
-  return number_in<std::uint32_t>(answer);
+  return number_in(answer, &payload::TaskNumber::number);
 }
 
 Client::Result<std::uint64_t> Client::cancel_move(const Queue& source, std::uint32_t number) {
   const auto answer = impl_->call(BinaryOp::cancel_move, source, [&](std::string& out) {
-    put(out, number);
+    put_struct(out, payload::TaskNumber{number});
     return Code::ok;
   });
-  return number_in<std::uint64_t>(answer);
+  return number_in(answer, &payload::TaskCount::messages);
 }
 
 Client::Result<std::vector<Client::Move>> Client::moves(const Queue& source) {
@@ -188,24 +187,22 @@ Client::Result<std::vector<Client::Move>> Client::moves(const Queue& source) {
 Client::Result<std::uint32_t> Client::start_replay(const Queue& source,
                                                    const ReplayOptions& options) {
   const auto answer = impl_->call(BinaryOp::start_replay, source, [&](std::string& out) {
-    if (const Code code = put_name(out, options.destination); code != Code::ok) return code;
-    put(out, options.rate);
-    put(out, options.from);
-    put(out, options.to);
-    if (options.filter.size() > UINT16_MAX) return Code::too_large;
-    put_short(out, options.filter);
-    if (options.copies) put(out, replay_flag_copies);
-    return Code::ok;
+    if (is_encodable(options.destination) && !is_encodable(options.filter)) return Code::too_large;
+    const Code code =
+        put_checked(out, payload::StartReplay{options.destination, options.rate, options.from,
+                                              options.to, options.filter});
+    if (options.copies) put_struct(out, payload::ReplayFlags{replay_flag_copies});
+    return code;
   });
-  return number_in<std::uint32_t>(answer);
+  return number_in(answer, &payload::TaskNumber::number);
 }
 
 Client::Result<std::uint64_t> Client::cancel_replay(const Queue& source, std::uint32_t number) {
   const auto answer = impl_->call(BinaryOp::cancel_replay, source, [&](std::string& out) {
-    put(out, number);
+    put_struct(out, payload::TaskNumber{number});
     return Code::ok;
   });
-  return number_in<std::uint64_t>(answer);
+  return number_in(answer, &payload::TaskCount::messages);
 }
 
 Client::Result<std::vector<Client::Replay>> Client::replays(const Queue& source) {

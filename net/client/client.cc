@@ -13,6 +13,7 @@
 #include "net/client/connecting.h"
 #include "net/client/impl.h"
 #include "proto/binary/frames.h"
+#include "proto/binary/payloads.h"
 
 namespace pawl {
 namespace {
@@ -83,7 +84,7 @@ bool Client::Impl::take_entries(const Answer& answer) {
 // Appends the entries of a SEND or SEND_ONCE; is_batch() is true.
 Client::Code Client::Impl::put_batch(std::string& out, std::span<const Outgoing> batch) const {
   CHECK(is_batch(batch), "a batch of {} messages", batch.size());
-  put(out, static_cast<std::uint32_t>(batch.size()));
+  put_count<payload::MessageWords>(out, batch.size());
   for (const Outgoing& message : batch) {
     const bool names = !message.group.empty() || !message.deduplication_id.empty();
     if (names && !groups) return Code::not_supported;
@@ -177,7 +178,7 @@ Client::Result<Client::Ticket> Client::submit_send_once(const Queue& queue,
   if (!is_batch(batch)) return client::failed(Code::invalid);
   return impl_->submit(BinaryOp::send_once, queue, [&](std::string& out) {
     if (!impl_->send_once) return Code::not_supported;
-    put_all(out, numbers.producer, numbers.first, numbers.floor);
+    put_struct(out, payload::Producer{numbers.producer, numbers.first, numbers.floor});
     return impl_->put_batch(out, batch);
   });
 }
@@ -188,7 +189,7 @@ Client::Result<Client::Ticket> Client::submit_receive(const Queue& queue,
     if (!impl_->groups && !options.attempt.empty()) return Code::not_supported;
     if (options.attempt.size() > UINT16_MAX) return Code::invalid;
     client::put_receive(out, options);
-    if (impl_->groups) put_short(out, options.attempt);
+    if (impl_->groups) put_struct(out, payload::Attempt{options.attempt});
     return Code::ok;
   });
 }
@@ -206,7 +207,7 @@ Client::Result<Client::Ticket> Client::submit_acknowledge(const Queue& queue, Ti
                                                           std::uint32_t credit) {
   if (receipts.size() > entries_max) return client::failed(Code::invalid);
   return impl_->submit(BinaryOp::acknowledge, queue, [&](std::string& out) {
-    put_all(out, subscription, credit);
+    put_struct(out, payload::Grant{subscription, credit});
     client::put_receipts(out, receipts, std::nullopt);
     return impl_->subscriptions ? Code::ok : Code::not_supported;
   });
@@ -214,7 +215,7 @@ Client::Result<Client::Ticket> Client::submit_acknowledge(const Queue& queue, Ti
 
 Client::Result<Client::Ticket> Client::submit_unsubscribe(Ticket subscription) {
   return impl_->submit(BinaryOp::unsubscribe, 0, [&](std::string& out) {
-    put(out, subscription);
+    put_struct(out, payload::Unsubscribe{subscription});
     return impl_->subscriptions ? Code::ok : Code::not_supported;
   });
 }

@@ -10,6 +10,7 @@
 #include "net/client/answers.h"
 #include "proto/auth/challenge.h"
 #include "proto/binary/frames.h"
+#include "proto/binary/payloads.h"
 
 namespace pawl::client {
 namespace {
@@ -136,17 +137,13 @@ void Connecting::greet(Clock::time_point now) {
   pipeline_.emplace(std::move(*socket_), options_);
   socket_.reset();
   std::string& out = pipeline_->begin(BinaryOp::hello, 0);
-  put(out, binary_magic);
-  put(out, binary_major);
-  put(out, binary_minor);
-  put(out, feature_groups | feature_subscribe | feature_send_once |
-               (options_.checksum ? feature_checksum : 0));
-  put(out, options_.key_id.empty() ? auth_none : auth_key);
-  put_short(out, std::string_view(options_.name).substr(0, name_bytes_max));
-  if (!options_.queue.empty() && options_.queue.size() + options_.queue_account.size() < 1024) {
-    put_short(out, options_.queue_account);
-    put_short(out, options_.queue);
-  }
+  put_struct(out,
+             payload::Hello{.features = feature_groups | feature_subscribe | feature_send_once |
+                                        (options_.checksum ? feature_checksum : 0),
+                            .auth = options_.key_id.empty() ? auth_none : auth_key,
+                            .client = std::string_view(options_.name).substr(0, name_bytes_max)});
+  if (!options_.queue.empty() && options_.queue.size() + options_.queue_account.size() < 1024)
+    put_struct(out, payload::QueueAddress{options_.queue_account, options_.queue});
   submit(now, State::greeting);
 }
 
@@ -188,8 +185,7 @@ void Connecting::authenticate(std::string_view text, Clock::time_point now) {
   std::ranges::copy(text, challenge.begin());
   const Sha256 proof = prove(options_.secret, options_.key_id, challenge);
   std::string& out = pipeline_->begin(BinaryOp::authenticate, 0);
-  put_short(out, options_.key_id);
-  out.append(proof.begin(), proof.end());
+  put_struct(out, payload::Authenticate{options_.key_id, proof});
   submit(now, State::authenticating);
 }
 

@@ -9,6 +9,7 @@
 #include "net/client/answers.h"
 #include "net/client/dead_letter.h"
 #include "proto/binary/frames.h"
+#include "proto/binary/payloads.h"
 
 namespace pawl::client {
 namespace {
@@ -348,7 +349,7 @@ void ConsumerCore::send_outbox(Outbox& outbox, std::size_t entries_most) {
     std::string& out = link_.pipeline().begin(grants ? BinaryOp::acknowledge : outbox.op,
                                               link_.queue(queue).handle);
     const std::uint32_t credit = grants ? receives_.take_credit(free_for_more()) : 0;
-    if (grants) put_all(out, *receives_.subscription(), credit);
+    if (grants) put_struct(out, payload::Grant{*receives_.subscription(), credit});
     encode(out, outbox, count);
     std::vector<Entry> entries;
     for (const Index index : std::span(outbox.slots).first(count)) {

@@ -9,6 +9,7 @@
 #include "core/base/check.h"
 #include "net/client/answers.h"
 #include "proto/binary/frames.h"
+#include "proto/binary/payloads.h"
 
 namespace pawl::client {
 namespace {
@@ -162,8 +163,7 @@ void Link::request_next(Clock::time_point now) {
     pipeline_->begin(BinaryOp::get_attributes, queues_.back().handle);
   } else {
     std::string& out = pipeline_->begin(BinaryOp::open_queue, 0);
-    put_short(out, {});
-    put_short(out, names_[queues_.size()]);
+    put_struct(out, payload::QueueAddress{.account = {}, .name = names_[queues_.size()]});
   }
   if (const auto ticket = pipeline_->finish(); !ticket) fail(ticket.error(), true, now);
 }

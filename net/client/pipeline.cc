@@ -27,8 +27,9 @@ microseconds left(Clock::time_point deadline) {
 Client::Error refusal(const FrameHeader& header, std::string_view payload) {
   BinaryReader in(payload);
   Client::Error error{.code = static_cast<Client::Code>(header.status)};
-  error.retry_after = std::chrono::milliseconds(in.take<std::uint32_t>());
-  error.detail = in.take<std::uint32_t>();
+  const auto [retry_after_ms, detail] = take_struct<RefusalPayload>(in);
+  error.retry_after = std::chrono::milliseconds(retry_after_ms);
+  error.detail = detail;
   return in.ok() ? error : error_of(Client::Code::bad_answer);
 }
 

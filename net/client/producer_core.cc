@@ -10,6 +10,7 @@
 #include "core/queue/request.h"
 #include "net/client/answers.h"
 #include "proto/binary/frames.h"
+#include "proto/binary/payloads.h"
 
 namespace pawl::client {
 namespace {
@@ -17,10 +18,9 @@ namespace {
 using Code = Client::Code;
 using Millis = std::chrono::milliseconds;  // core has a milliseconds() of its own
 
-constexpr std::size_t id_bytes_max = 64;       // of a deduplication id that the Producer makes
-constexpr std::size_t producer_bytes = 3 * 8;  // the head of SEND_ONCE
-constexpr std::size_t batch_overhead =
-    frame_header_bytes + producer_bytes + 4 + frame_checksum_bytes;
+constexpr std::size_t id_bytes_max = 64;  // of a deduplication id that the Producer makes
+constexpr std::size_t batch_overhead = frame_header_bytes + struct_bytes<payload::Producer> +
+                                       sizeof(payload::MessageWords::Count) + frame_checksum_bytes;
 
 }  // namespace
 
@@ -183,9 +183,9 @@ MessageList ProducerCore::encode_batch(std::string& out, std::size_t bytes_max) 
   out.reserve(out.size() + intake_.unit_bytes() + batch_overhead + id_bytes_max);
   const std::uint64_t first = pool.at(waiting_.first).number;
   const bool once = sends_once();
-  if (once) put_all(out, id_, first, oldest());
+  if (once) put_struct(out, payload::Producer{id_, first, oldest()});
   const std::size_t begin = out.size();
-  put(out, std::uint32_t{0});
+  put_count<payload::MessageWords>(out, 0);
   MessageList batch;
   while (!waiting_.empty() && batch.count < entries_max) {
     if (once && pool.at(waiting_.first).number != first + batch.count) break;
@@ -212,9 +212,7 @@ void ProducerCore::append_deduplication_id(std::string& out, std::size_t begin,
   std::uint32_t head = 0;
   std::memcpy(&head, out.data() + begin, sizeof head);
   CHECK((head & entry_has_names) != 0, "a FIFO message without a group");
-  const std::size_t lengths =
-      ((head & entry_has_attributes) ? 1 : 0) + ((head & entry_has_delay) ? 1 : 0);
-  const std::size_t names = begin + sizeof head * (1 + lengths);
+  const std::size_t names = begin + payload::names_at(head);
   const std::size_t before = out.size();
   append_format(out, "{}-{}", {nonce_, Hex{number}});
   CHECK(out.size() - before <= id_bytes_max, "an id of {} bytes", out.size() - before);

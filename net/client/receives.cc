@@ -9,6 +9,7 @@
 #include "core/queue/request.h"
 #include "net/client/answers.h"
 #include "proto/binary/frames.h"
+#include "proto/binary/payloads.h"
 #include "proto/binary/subscriptions.h"
 
 namespace pawl::client {
@@ -52,7 +53,8 @@ void Receives::grant(Link& link, std::uint32_t free) {
   if (!is_worthwhile(free) || link.pipeline().obstacle()) return;
   std::string& out = link.pipeline().begin(BinaryOp::acknowledge, link.queue(0).handle);
   const std::uint32_t credit = take_credit(free);
-  put_all(out, *subscription_, credit, std::uint32_t{0});
+  put_struct(out, payload::Grant{*subscription_, credit});
+  put_receipts(out, {}, std::nullopt);
   if (!link.pipeline().finish()) return_credit(credit);
 }
 
@@ -70,7 +72,7 @@ void Receives::return_credit(std::uint32_t credit) {
 
 void Receives::stop(Link& link) {
   if (!subscription_ || stopping_ || !link.up() || link.pipeline().obstacle()) return;
-  put(link.pipeline().begin(BinaryOp::unsubscribe, 0), *subscription_);
+  put_struct(link.pipeline().begin(BinaryOp::unsubscribe, 0), payload::Unsubscribe{*subscription_});
   stopping_ = link.pipeline().finish().has_value();
 }
 
@@ -93,7 +95,9 @@ bool Receives::send(Link& link, const Poll& poll) {
   std::string& out = link.pipeline().begin(BinaryOp::receive, link.queue(0).handle);
   put_receive(out, {.max = poll.max, .wait = wait_, .visibility = visibility_});
   // A queue without order ignores it.
-  put_short(out, link.queue(0).fifo ? format_text("{}-{}", nonce_, Hex{poll.attempt}) : "");
+  const std::string attempt =
+      link.queue(0).fifo ? format_text("{}-{}", nonce_, Hex{poll.attempt}) : std::string();
+  put_struct(out, payload::Attempt{attempt});
   const auto ticket = link.pipeline().finish();
   if (!ticket) return false;
   const std::size_t slot = *ticket & 0xFFFF;

@@ -72,8 +72,7 @@ void write_refusal(std::string& out, const FrameHeader& request, Status status,
   header.flags = static_cast<std::uint8_t>((request.flags & flag_checksum) | flag_answer);
   header.status = static_cast<std::uint16_t>(status);
   const std::size_t begin = begin_frame(out, header);
-  put(out, retry_after_ms(status));
-  put(out, detail);
+  put_struct(out, RefusalPayload{.retry_after_ms = retry_after_ms(status), .detail = detail});
   finish_frame(out, begin);
 }
 

@@ -12,6 +12,7 @@
 // Source: proto/PROTOCOL.md
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -20,7 +21,9 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
+#include "core/base/check.h"
 #include "core/base/result.h"
 #include "proto/errors/errors.h"
 
@@ -136,10 +139,16 @@ void put(std::string& out, T value) {
   static_assert(std::is_integral_v<T>);
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
+// Integers and arrays of bytes.
+template <typename T>
+inline constexpr bool has_fixed_size = std::is_integral_v<T>;
+template <std::size_t Size>
+inline constexpr bool has_fixed_size<std::array<std::uint8_t, Size>> = true;
+
 // Appends several values in sequence.
 template <typename... T>
-void put_all(std::string& out, T... values) {
-  static_assert((std::is_integral_v<T> && ...));
+void put_all(std::string& out, const T&... values) {
+  static_assert((has_fixed_size<T> && ...));
   char bytes[(sizeof(T) + ...)];
   std::size_t at = 0;
   ((std::memcpy(bytes + at, &values, sizeof values), at += sizeof values), ...);
@@ -190,6 +199,99 @@ class BinaryReader {
   }
   std::string_view rest_;
   bool ok_ = true;
+};
+
+// --- structs of a payload ---
+//
+// Such a struct lists its members once, in the order of the wire, for both directions:
+//
+//   struct Grant {
+//     std::uint32_t subscription = 0, credit = 0;
+//     static constexpr void fields(auto& s, auto&& each) { each(s.subscription, s.credit); }
+//   };
+//
+// A member is an integer, an array of bytes, a short text (std::string_view) or a LongText. A row
+// of a list has the type of the list's count as `Count`.
+
+struct LongText {
+  std::string_view text;
+  bool operator==(const LongText&) const = default;
+};
+
+template <typename T>
+void put_field(std::string& out, const T& value) {
+  if constexpr (std::is_same_v<T, LongText>) {
+    put_long(out, value.text);
+  } else if constexpr (std::is_same_v<T, std::string_view>) {
+    put_short(out, value);
+  } else {
+    put_all(out, value);
+  }
+}
+template <typename T>
+void take_field(BinaryReader& in, T& value) {
+  if constexpr (std::is_same_v<T, LongText>) {
+    value.text = in.take_long();
+  } else if constexpr (std::is_same_v<T, std::string_view>) {
+    value = in.take_short();
+  } else if constexpr (std::is_integral_v<T>) {
+    value = in.take<T>();
+  } else {
+    const std::string_view bytes = in.take_bytes(sizeof value);
+    if (in.ok()) std::memcpy(value.data(), bytes.data(), sizeof value);
+  }
+}
+
+template <typename S>
+void put_struct(std::string& out, const S& s) {
+  S::fields(s, [&out]<typename... T>(const T&... field) {
+    if constexpr ((has_fixed_size<T> && ...)) {
+      put_all(out, field...);
+    } else {
+      (put_field(out, field), ...);
+    }
+  });
+}
+template <typename S>
+S take_struct(BinaryReader& in) {
+  S s;
+  S::fields(s, [&in](auto&... field) { (take_field(in, field), ...); });
+  return s;
+}
+// The bytes of a struct without texts.
+template <typename S>
+inline constexpr std::size_t struct_bytes = [] {
+  S s;
+  std::size_t bytes = 0;
+  S::fields(s, [&bytes]<typename... T>(const T&...) {
+    static_assert((has_fixed_size<T> && ...));
+    bytes = (sizeof(T) + ...);
+  });
+  return bytes;
+}();
+
+// The count that begins a list of rows.
+template <typename Row>
+void put_count(std::string& out, std::size_t count) {
+  using Count = typename Row::Count;
+  CHECK(std::in_range<Count>(count), "a list of {} rows", count);
+  put(out, static_cast<Count>(count));
+}
+template <typename Row>
+std::uint32_t take_count(BinaryReader& in) {
+  return in.take<typename Row::Count>();
+}
+// Calls `use` with each row. Stops at the end of the payload.
+template <typename Row>
+void take_rows(BinaryReader& in, auto&& use) {
+  const std::uint32_t count = take_count<Row>(in);
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) use(take_struct<Row>(in));
+}
+
+// The payload of a refusal.
+struct RefusalPayload {
+  std::uint32_t retry_after_ms = 0, detail = no_detail;
+  static constexpr void fields(auto& s, auto&& each) { each(s.retry_after_ms, s.detail); }
 };
 
 }  // namespace pawl

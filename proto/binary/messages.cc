@@ -2,14 +2,15 @@
 #include "proto/binary/messages.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 #include "core/base/check.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/aws/message_rules.h"
 #include "proto/aws/notification.h"
+#include "proto/binary/payloads.h"
 #include "proto/text/digest.h"
 #include "proto/text/text.h"
 
@@ -63,26 +64,37 @@ struct ProducerHead {
 
 ProducerHead take_producer(BinaryReader& in) {
   ProducerHead head;
-  head.producer.id = in.take<std::uint64_t>();
-  head.first = in.take<std::uint64_t>();
-  head.producer.floor = in.take<std::uint64_t>();
+  const auto [id, first, floor] = take_struct<payload::Producer>(in);
+  head.producer.id = id;
+  head.first = first;
+  head.producer.floor = floor;
   return head;
+}
+
+// The texts of a message in a response. `groups`: the client supports feature_groups.
+payload::MessageTexts texts_of(const Content& content, bool groups) {
+  payload::MessageTexts texts{
+      .body = content.body, .attributes = content.attributes, .system = content.system};
+  if (groups) {
+    texts.group = content.group;
+    texts.dedup_id = content.dedup_id;
+    texts.origin = content.origin;
+  }
+  return texts;
 }
 
 // Bytes of a message in a response.
 std::size_t delivery_bytes(const Content& content) {
-  constexpr std::size_t fixed = receipt_bytes + 16 + 8 + 8 + 8 + 4 + 4;
   const std::size_t names = content.group.size() + content.dedup_id.size() + content.origin.size();
   const std::size_t lengths = (content.attributes.empty() ? 0 : 4) +
                               (content.system.empty() ? 0 : 4) + (names == 0 ? 0 : 4);
-  return fixed + lengths + content.body.size() + content.attributes.size() + content.system.size() +
-         names;
+  return struct_bytes<payload::Delivery> + lengths + content.body.size() +
+         content.attributes.size() + content.system.size() + names;
 }
 
-// Lengths of the texts for clients with feature_groups; the log keeps each below 256 bytes.
-std::uint32_t names_word(const Content& content) {
-  return static_cast<std::uint32_t>(content.group.size() | content.dedup_id.size() << 8 |
-                                    content.origin.size() << 16);
+payload::Uuid bytes_of(const MessageId& id) {
+  return std::bit_cast<payload::Uuid>(
+      std::array<std::uint64_t, 2>{std::byteswap(id.high), std::byteswap(id.low)});
 }
 
 }  // namespace
@@ -92,7 +104,7 @@ BinaryNext send(BinaryCallState& s, const BinaryArguments& call) {
   const QueueConfig& queue = *call.opened;
   const bool once = s.header.op == static_cast<std::uint8_t>(BinaryOp::send_once);
   const ProducerHead numbers = once ? take_producer(in) : ProducerHead{};
-  const auto count = in.take<std::uint32_t>();
+  const std::uint32_t count = take_count<payload::MessageWords>(in);
   if (count < 1 || count > entries_max)
     return s.refuse(in.ok() ? Status::invalid : Status::bad_frame);
   const bool by_content = queue.number(Attribute::content_based_deduplication) == 1;
@@ -103,27 +115,25 @@ BinaryNext send(BinaryCallState& s, const BinaryArguments& call) {
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto head = in.take<std::uint32_t>();
     if ((head & ~entry_bits_known) != 0) return s.refuse(Status::bad_frame, i);
-    const std::uint32_t attributes = head & entry_has_attributes ? in.take<std::uint32_t>() : 0;
-    const std::uint32_t system = head & entry_has_system ? in.take<std::uint32_t>() : 0;
-    const std::uint32_t delay_ms =
-        head & entry_has_delay ? in.take<std::uint32_t>() : binary_queue_default;
-    const std::uint32_t names = head & entry_has_names ? in.take<std::uint32_t>() : 0;
-    if (names > 0xFFFF) return s.refuse(Status::bad_frame, i);  // a sender cannot set the origin
+    const payload::MessageWords words = payload::take_lengths(in, head);
+    if (words.names > 0xFFFF)
+      return s.refuse(Status::bad_frame, i);  // a sender cannot set the origin
     SendEntry entry;
-    entry.content.body = in.take_bytes(head & entry_body_mask);
-    entry.content.attributes = in.take_bytes(attributes);
-    entry.content.system = in.take_bytes(system);
-    entry.content.group = in.take_bytes(names & 0xFF);
-    entry.content.dedup_id = in.take_bytes(names >> 8);
+    const payload::MessageTexts texts = payload::take_texts(in, words);
+    entry.content.body = texts.body;
+    entry.content.attributes = texts.attributes;
+    entry.content.system = texts.system;
+    entry.content.group = texts.group;
+    entry.content.dedup_id = texts.dedup_id;
     if (!in.ok()) return s.refuse(Status::bad_frame, i);
-    entry.delay = duration(delay_ms);
+    entry.delay = duration(words.delay_ms);
     entry.sequence = numbers.first + i;
     if (entry.content.dedup_id.empty() && by_content) {
       std::string& digest = s.digests.emplace_back();
       append_hex(digest, sha256(entry.content.body));
       entry.content.dedup_id = digest;
     }
-    s.prechecks.push_back(check(entry, delay_ms, queue));
+    s.prechecks.push_back(check(entry, words.delay_ms, queue));
     if (s.prechecks.back() == Status::ok) s.sends.push_back(entry);
   }
   if (!in.finished()) return s.refuse(Status::bad_frame);
@@ -138,7 +148,7 @@ BinaryNext send(BinaryCallState& s, const BinaryArguments& call) {
 
 // Ids are the 16 bytes of the UUID that SQS clients receive.
 void write_sent(const BinaryCallState& s, std::string& out) {
-  put(out, static_cast<std::uint32_t>(s.prechecks.size()));
+  put_count<payload::Sent>(out, s.prechecks.size());
   std::size_t next = 0;
   for (const Status precheck : s.prechecks) {
     Status status = precheck;
@@ -153,8 +163,7 @@ void write_sent(const BinaryCallState& s, std::string& out) {
         if (seq != 0) id = message_id(s.config->secret, s.request.queue, seq);
       }
     }
-    put_all(out, static_cast<std::uint16_t>(status), seq, std::byteswap(id.high),
-            std::byteswap(id.low));
+    put_struct(out, payload::Sent{static_cast<std::uint16_t>(status), seq, bytes_of(id)});
   }
   CHECK(next == s.sends.size(), "{} of {} sends are answered", next, s.sends.size());
 }
@@ -162,11 +171,9 @@ void write_sent(const BinaryCallState& s, std::string& out) {
 BinaryNext receive(BinaryCallState& s, const BinaryArguments& call) {
   BinaryReader& in = call.in;
   const QueueConfig& queue = *call.opened;
-  const auto max = in.take<std::uint32_t>();
-  const auto wait_ms = in.take<std::uint32_t>();
-  const auto visibility_ms = in.take<std::uint32_t>();
-  const auto bytes_max = in.take<std::uint32_t>();
-  const std::string_view attempt = s.groups ? in.take_short() : std::string_view();
+  const auto [max, wait_ms, visibility_ms, bytes_max] = take_struct<payload::Receive>(in);
+  const std::string_view attempt =
+      s.groups ? take_struct<payload::Attempt>(in).id : std::string_view();
   if (!in.finished()) return s.refuse(Status::bad_frame);
   const bool fits = max >= 1 && max <= entries_max && in_range(wait_ms, wait_ms_max) &&
                     in_range(visibility_ms, visibility_ms_max) &&
@@ -255,31 +262,27 @@ BinaryNext delivered(BinaryCallState& s) {
 
 void write_deliveries(const BinaryCallState& s, std::string& out) {
   CHECK(s.fit <= s.deliveries.size(), "{} of {} deliveries", s.fit, s.deliveries.size());
-  put(out, s.fit);
+  put_count<payload::Delivery>(out, s.fit);
   for (std::uint32_t i = 0; i < s.fit; ++i) {
     const Delivery& delivery = s.deliveries[i];
     const Content& content = delivery.content;
-    out.append(reinterpret_cast<const char*>(delivery.handle.data()), receipt_bytes);
     const MessageId id = delivery.id != MessageId{}
                              ? delivery.id
                              : message_id(s.config->secret, s.request.queue, delivery.seq);
-    const auto body = static_cast<std::uint32_t>(content.body.size());
-    CHECK(body <= entry_body_mask, "{}", body);
-    const std::uint32_t names = s.groups ? names_word(content) : 0;
-    const std::uint32_t head = body | (content.attributes.empty() ? 0 : entry_has_attributes) |
-                               (content.system.empty() ? 0 : entry_has_system) |
-                               (names == 0 ? 0 : entry_has_names);
-    put_all(out, std::byteswap(id.high), std::byteswap(id.low), delivery.seq,
-            s.config->shift->wall(delivery.sent).ms,
-            s.config->shift->wall(delivery.first_received).ms, delivery.receive_count, head);
-    if (!content.attributes.empty())
-      put(out, static_cast<std::uint32_t>(content.attributes.size()));
-    if (!content.system.empty()) put(out, static_cast<std::uint32_t>(content.system.size()));
-    if (names != 0) put(out, names);
-    out.append(content.body);
-    out.append(content.attributes);
-    out.append(content.system);
-    if (names != 0) out.append(content.group).append(content.dedup_id).append(content.origin);
+    CHECK(content.body.size() <= entry_body_mask, "{}", content.body.size());
+    const payload::MessageTexts texts = texts_of(content, s.groups);
+    const auto words =
+        payload::MessageWords::of(texts, binary_queue_default, texts.attributes.size());
+    put_struct(
+        out, payload::Delivery{.receipt = delivery.handle,
+                               .id = bytes_of(id),
+                               .sequence = delivery.seq,
+                               .sent = s.config->shift->wall(delivery.sent).ms,
+                               .first_received = s.config->shift->wall(delivery.first_received).ms,
+                               .receive_count = delivery.receive_count,
+                               .head = words.head});
+    payload::put_lengths(out, words);
+    payload::put_texts(out, words, texts, [&] { out.append(texts.attributes); });
   }
 }
 
@@ -287,22 +290,22 @@ BinaryNext use_receipts(BinaryCallState& s, const BinaryArguments& call) {
   BinaryReader& in = call.in;
   const bool change = s.header.op == static_cast<std::uint8_t>(BinaryOp::change);
   const bool grants = s.header.op == static_cast<std::uint8_t>(BinaryOp::acknowledge);
-  const auto subscription = grants ? in.take<std::uint32_t>() : 0;
-  const auto credit = grants ? in.take<std::uint32_t>() : 0;
-  const auto count = in.take<std::uint32_t>();
+  const auto [subscription, credit] = grants ? take_struct<payload::Grant>(in) : payload::Grant{};
+  const std::uint32_t count = take_count<payload::Deletion>(in);
   if ((count < 1 && !grants) || count > entries_max)
     return s.refuse(in.ok() ? Status::invalid : Status::bad_frame);
   s.receipts.clear();
   for (std::uint32_t i = 0; i < count; ++i) {
     ReceiptEntry entry;
-    const std::string_view handle = in.take_bytes(receipt_bytes);
-    if (!in.ok()) return s.refuse(Status::bad_frame);
-    std::memcpy(entry.handle.data(), handle.data(), receipt_bytes);
     if (change) {
-      const auto visibility_ms = in.take<std::uint32_t>();
+      const auto [receipt, visibility_ms] = take_struct<payload::Change>(in);
+      entry.handle = receipt;
       if (visibility_ms > visibility_ms_max) entry.error = Errc::invalid;
       entry.visibility = milliseconds(visibility_ms);
+    } else {
+      entry.handle = take_struct<payload::Deletion>(in).receipt;
     }
+    if (!in.ok()) return s.refuse(Status::bad_frame);
     s.receipts.push_back(entry);
   }
   if (!in.finished()) return s.refuse(Status::bad_frame);
@@ -314,9 +317,9 @@ BinaryNext use_receipts(BinaryCallState& s, const BinaryArguments& call) {
 }
 
 void write_receipts(const BinaryCallState& s, std::string& out) {
-  put(out, static_cast<std::uint32_t>(s.request.receipts.size()));
+  put_count<payload::EntryStatus>(out, s.request.receipts.size());
   for (const ReceiptEntry& entry : s.request.receipts)
-    put(out, static_cast<std::uint16_t>(status_of(entry.error)));
+    put_struct(out, payload::EntryStatus{static_cast<std::uint16_t>(status_of(entry.error))});
 }
 
 }  // namespace pawl::binary

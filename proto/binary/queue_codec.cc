@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "proto/aws/tags.h"
+#include "proto/binary/payloads.h"
 #include "proto/sqs/queue_attributes.h"
 #include "proto/text/text.h"
 
@@ -19,11 +20,9 @@ constexpr std::size_t queue_name_max = 80;
 Status take_queue_attributes(BinaryReader& in, const AttributeSubject& of,
                              std::vector<AttributeChange>& changes) {
   std::vector<SqsInput::Pair> given;
-  const auto count = in.take<std::uint16_t>();
-  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
-    const std::string_view name = in.take_short();
-    given.push_back({name, in.take_long()});
-  }
+  take_rows<payload::QueueAttribute>(in, [&](const payload::QueueAttribute& attribute) {
+    given.push_back({attribute.name, attribute.value.text});
+  });
   if (!in.ok()) return Status::bad_frame;
   if (repeated_name(given)) return Status::bad_attributes;
   // The rules are SQS's; the binary protocol discards SQS's error texts.
@@ -32,15 +31,13 @@ Status take_queue_attributes(BinaryReader& in, const AttributeSubject& of,
 }
 
 Status take_tags(BinaryReader& in, Tags& tags) {
-  const auto count = in.take<std::uint16_t>();
-  Status status = count > tags_max ? Status::invalid : Status::ok;
-  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
-    const std::string_view key = in.take_short();
-    const std::string_view value = in.take_short();
+  Status status = Status::ok;
+  take_rows<payload::Tag>(in, [&](const payload::Tag& tag) {
     Refusal refusal;
-    if (!check_tag(key, value, refusal)) status = Status::invalid;
-    tags.emplace_back(key, value);
-  }
+    if (!check_tag(tag.key, tag.value, refusal)) status = Status::invalid;
+    tags.emplace_back(tag.key, tag.value);
+  });
+  if (tags.size() > tags_max) status = Status::invalid;
   std::ranges::sort(tags);
   const auto same_key = [](const auto& a, const auto& b) { return a.first == b.first; };
   if (std::ranges::adjacent_find(tags, same_key) != tags.end()) status = Status::invalid;
@@ -49,13 +46,12 @@ Status take_tags(BinaryReader& in, Tags& tags) {
 
 void put_queue_attributes(std::string& out, const QueueConfig& config) {
   const std::size_t begin = out.size();
-  std::uint16_t count = 0;
+  payload::QueueAttribute::Count count = 0;
   put(out, count);
   for (const Attribute attribute : settable_attributes()) {
     const std::string value = text_of(attribute, config);
     if (value.empty()) continue;
-    put_short(out, name_of(attribute));
-    put_long(out, value);
+    put_struct(out, payload::QueueAttribute{name_of(attribute), {value}});
     ++count;
   }
   std::memcpy(out.data() + begin, &count, sizeof count);

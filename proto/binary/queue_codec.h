@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queues in the binary protocol: their attributes and tags, with SQS's names and texts.
 //
-//   attributes   | count 2 | count x ( name length 2 | name | value length 4 | value ) |
-//   tags         | count 2 | count x ( key length 2 | key | value length 2 | value ) |
-//
 // Errors: bad_attributes (unknown, malformed, out of range), invalid (tags). The reader detects a
 //         payload that is too short, which is bad_frame.
 // Owner:  free functions.

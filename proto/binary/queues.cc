@@ -5,6 +5,7 @@
 
 #include "core/base/check.h"
 #include "proto/aws/tags.h"
+#include "proto/binary/payloads.h"
 #include "proto/binary/queue_codec.h"
 
 namespace pawl::binary {
@@ -17,28 +18,29 @@ BinaryNext opened(BinaryCallState& s, BinarySessionState& session, const ConfigP
                   const Directory& directory) {
   s.header.queue = session.intern(config, directory);
   if (s.header.queue == 0) return s.refuse(Status::overloaded);
-  put(s.answer, raw(config->id));
-  put(s.answer, raw(config->owner));
-  put(s.answer, static_cast<std::uint32_t>(config->number(Attribute::maximum_message_size)));
-  put(s.answer, static_cast<std::uint32_t>(config->visibility().ms));
-  put(s.answer, static_cast<std::uint32_t>(config->delay().ms));
-  put(s.answer, static_cast<std::uint32_t>(config->wait().ms));
-  put(s.answer, static_cast<std::uint32_t>(config->retention().ms));
+  const auto word = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
+  const std::int64_t size_max = config->number(Attribute::maximum_message_size);
+  put_struct(s.answer, payload::QueueSummary{.id = raw(config->id),
+                                             .shard = raw(config->owner),
+                                             .maximum_message_size = word(size_max),
+                                             .visibility = word(config->visibility().ms),
+                                             .delay = word(config->delay().ms),
+                                             .wait = word(config->wait().ms),
+                                             .retention = word(config->retention().ms)});
   return BinaryNext::respond;
 }
 
 void put_names(BinaryCallState& s, const std::vector<ConfigPtr>& found, std::size_t max) {
   CHECK(max <= names_max, "{} names in a response", max);
   const std::size_t count = std::min(found.size(), max);
-  put(s.answer, static_cast<std::uint8_t>(found.size() > count));
-  put(s.answer, static_cast<std::uint16_t>(count));
-  for (std::size_t i = 0; i < count; ++i) put_short(s.answer, found[i]->name);
+  put_struct(s.answer, payload::NamesResponse{found.size() > count});
+  put_count<payload::Name>(s.answer, count);
+  for (std::size_t i = 0; i < count; ++i) put_struct(s.answer, payload::Name{found[i]->name});
 }
 
 void put_counts(BinaryCallState& s) {
-  put(s.answer, s.request.counts.visible);
-  put(s.answer, s.request.counts.in_flight);
-  put(s.answer, s.request.counts.delayed);
+  const QueueCounts& counts = s.request.counts;
+  put_struct(s.answer, payload::Counts{counts.visible, counts.in_flight, counts.delayed});
 }
 
 }  // namespace
@@ -48,8 +50,7 @@ BinaryNext open_queue(BinaryCallState& s, const BinaryArguments& call) {
   BinaryReader& in = call.in;
   const Directory& directory = call.directory;
   const BinarySettings& config = call.config;
-  const std::string_view account = in.take_short();
-  const std::string_view name = in.take_short();
+  const auto [account, name] = take_struct<payload::QueueAddress>(in);
   if (!in.finished()) return s.refuse(Status::bad_frame);
   // A key does not learn whether another account's queue exists. Topics are in the directory too,
   // but they are not queues.
@@ -68,7 +69,7 @@ BinaryNext create_queue(BinaryCallState& s, const BinaryArguments& call) {
   BinaryReader& in = call.in;
   const Directory& directory = call.directory;
   s.spec.account = session.account_or(call.config);
-  s.spec.name = in.take_short();
+  s.spec.name = take_struct<payload::Name>(in).text;
   s.spec.changes.clear();
   s.spec.tags.clear();
   const ConfigPtr* there = directory.find(s.spec.account, s.spec.name);
@@ -123,8 +124,8 @@ BinaryNext get_attributes_result(BinaryCallState& s, BinarySessionState&, const 
   CHECK(s.described != nullptr, "a description of no queue");
   const QueueConfig& config = *s.described;
   put_counts(s);
-  put(s.answer, s.config->shift->wall(config.created).ms);
-  put(s.answer, s.config->shift->wall(config.modified).ms);
+  put_struct(s.answer, payload::QueueTimes{s.config->shift->wall(config.created).ms,
+                                           s.config->shift->wall(config.modified).ms});
   put_queue_attributes(s.answer, config);
   const bool fits = s.answer.size() <= frame_bytes_max - frame_header_bytes - frame_checksum_bytes;
   return fits ? BinaryNext::respond : s.refuse(Status::too_large);
@@ -147,15 +148,13 @@ BinaryNext stats(BinaryCallState& s, const BinaryArguments& call) {
 
 BinaryNext stats_result(BinaryCallState& s, BinarySessionState& session, const Directory&) {
   put_counts(s);
-  if (session.minor >= 2) put(s.answer, s.request.counts.state_bytes);
+  if (session.minor >= 2) put_struct(s.answer, payload::StateBytes{s.request.counts.state_bytes});
   return BinaryNext::respond;
 }
 
 BinaryNext list_queues(BinaryCallState& s, const BinaryArguments& call) {
   BinaryReader& in = call.in;
-  const std::string_view prefix = in.take_short();
-  const std::string_view after = in.take_short();
-  const auto max = in.take<std::uint16_t>();
+  const auto [prefix, after, max] = take_struct<payload::ListQueues>(in);
   if (!in.finished()) return s.refuse(Status::bad_frame);
   if (max < 1 || max > names_max) return s.refuse(Status::invalid);
   // One more than requested shows whether there are more.
@@ -168,8 +167,7 @@ BinaryNext list_queues(BinaryCallState& s, const BinaryArguments& call) {
 BinaryNext list_sources(BinaryCallState& s, const BinaryArguments& call) {
   BinaryReader& in = call.in;
   const QueueConfig& queue = *call.opened;
-  const std::string_view after = in.take_short();
-  const auto max = in.take<std::uint16_t>();
+  const auto [after, max] = take_struct<payload::ListSources>(in);
   if (!in.finished()) return s.refuse(Status::bad_frame);
   if (max < 1 || max > names_max) return s.refuse(Status::invalid);
   put_names(s, call.directory.sources_of(queue.account, queue.name, after, std::size_t{max} + 1),
@@ -181,11 +179,8 @@ BinaryNext get_tags(BinaryCallState& s, const BinaryArguments& call) {
   if (!call.in.finished()) return s.refuse(Status::bad_frame);
   const Tags& tags = call.opened->tags;
   CHECK(tags.size() <= UINT16_MAX, "{} tags", tags.size());
-  put(s.answer, static_cast<std::uint16_t>(tags.size()));
-  for (const auto& [key, value] : tags) {
-    put_short(s.answer, key);
-    put_short(s.answer, value);
-  }
+  put_count<payload::Tag>(s.answer, tags.size());
+  for (const auto& [key, value] : tags) put_struct(s.answer, payload::Tag{key, value});
   return BinaryNext::respond;
 }
 
@@ -195,8 +190,7 @@ BinaryNext set_tags(BinaryCallState& s, const BinaryArguments& call) {
   Tags set;
   const Status status = take_tags(in, set);
   std::vector<std::string_view> removed;
-  const auto count = in.take<std::uint16_t>();
-  for (std::uint32_t i = 0; i < count && in.ok(); ++i) removed.push_back(in.take_short());
+  take_rows<payload::Name>(in, [&](const payload::Name& key) { removed.push_back(key.text); });
   if (!in.finished()) return s.refuse(Status::bad_frame);
   if (status != Status::ok) return s.refuse(status);
   s.tags = call.opened->tags;

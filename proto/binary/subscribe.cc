@@ -3,6 +3,7 @@
 
 #include "core/base/check.h"
 #include "proto/binary/messages.h"
+#include "proto/binary/payloads.h"
 
 namespace pawl::binary {
 namespace {
@@ -18,9 +19,7 @@ bool hides(Duration visibility, const QueueConfig& queue) {
 }  // namespace
 
 BinaryNext subscribe(BinaryCallState& s, const BinaryArguments& call) {
-  const auto credit = call.in.take<std::uint32_t>();
-  const auto visibility_ms = call.in.take<std::uint32_t>();
-  const auto bytes_max = call.in.take<std::uint32_t>();
+  const auto [credit, visibility_ms, bytes_max] = take_struct<payload::Subscribe>(call.in);
   if (!call.in.finished()) return s.refuse(Status::bad_frame);
   // Without a visibility timeout the same message would be sent until the credit is used up.
   const bool fits = credit >= 1 && credit <= subscription_credit_max &&
@@ -94,7 +93,7 @@ BinaryNext end_subscription(BinaryCallState& s, BinarySessionState& session, Sta
 
 // The response to SUBSCRIBE follows when no DELIVER is under way.
 BinaryNext unsubscribe(BinaryCallState& s, const BinaryArguments& call) {
-  const auto correlation = call.in.take<std::uint32_t>();
+  const auto [correlation] = take_struct<payload::Unsubscribe>(call.in);
   if (!call.in.finished()) return s.refuse(Status::bad_frame);
   Subscription* const subscription = call.session.subscriptions.find(correlation);
   if (subscription != nullptr) subscription->ending = true;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/binary/subscriptions.h"
 
+#include "proto/binary/payloads.h"
+
 namespace pawl {
 
 void write_empty_deliver(std::string& out, const Subscription& subscription) {
@@ -8,7 +10,7 @@ void write_empty_deliver(std::string& out, const Subscription& subscription) {
   header.op = static_cast<std::uint8_t>(BinaryOp::deliver);
   header.flags = static_cast<std::uint8_t>(header.flags | flag_answer);
   const std::size_t begin = begin_frame(out, header);
-  put(out, std::uint32_t{0});
+  put_count<payload::Delivery>(out, 0);
   finish_frame(out, begin);
 }
 

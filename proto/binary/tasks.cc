@@ -2,6 +2,7 @@
 #include "proto/binary/tasks.h"
 
 #include "core/base/check.h"
+#include "proto/binary/payloads.h"
 #include "proto/sns/filter_policy.h"
 
 namespace pawl::binary {
@@ -30,8 +31,7 @@ BinaryNext start_move(BinaryCallState& s, const BinaryArguments& call) {
   BinaryReader& in = call.in;
   const Directory& directory = call.directory;
   const QueueConfig& queue = *call.opened;
-  const std::string_view destination = in.take_short();
-  const auto rate = in.take<std::uint32_t>();
+  const auto [destination, rate] = take_struct<payload::StartMove>(in);
   if (!in.finished()) return s.refuse(Status::bad_frame);
   if (rate > move_rate_max || directory.sources_of(queue.account, queue.name, {}, 1).empty())
     return s.refuse(Status::invalid);
@@ -49,18 +49,18 @@ BinaryNext start_move(BinaryCallState& s, const BinaryArguments& call) {
 }
 
 BinaryNext start_move_result(BinaryCallState& s, BinarySessionState&, const Directory&) {
-  put(s.answer, s.request.move.number);
+  put_struct(s.answer, payload::TaskNumber{s.request.move.number});
   return BinaryNext::respond;
 }
 
 BinaryNext cancel_move(BinaryCallState& s, const BinaryArguments& call) {
-  s.request.move.number = call.in.take<std::uint32_t>();
+  s.request.move.number = take_struct<payload::TaskNumber>(call.in).number;
   if (!call.in.finished()) return s.refuse(Status::bad_frame);
   return s.route(Op::cancel_move, call.opened->owner);
 }
 
 BinaryNext cancel_move_result(BinaryCallState& s, BinarySessionState&, const Directory&) {
-  put(s.answer, s.request.move.moved);
+  put_struct(s.answer, payload::TaskCount{s.request.move.moved});
   return BinaryNext::respond;
 }
 
@@ -71,16 +71,17 @@ BinaryNext list_moves(BinaryCallState& s, const BinaryArguments& call) {
 
 BinaryNext list_moves_result(BinaryCallState& s, BinarySessionState&, const Directory&) {
   CHECK(s.request.move.tasks.size() <= UINT16_MAX, "{} tasks", s.request.move.tasks.size());
-  put(s.answer, static_cast<std::uint16_t>(s.request.move.tasks.size()));
+  put_count<payload::Move>(s.answer, s.request.move.tasks.size());
   for (const MoveTask& task : s.request.move.tasks) {
-    put(s.answer, task.number);
-    put(s.answer, static_cast<std::uint8_t>(task.status));
-    put(s.answer, static_cast<std::uint16_t>(status_of(task.failure)));
-    put(s.answer, task.rate);
-    put(s.answer, task.moved);
-    put(s.answer, task.to_move);
-    put(s.answer, s.config->shift->wall(task.started).ms);
-    put_short(s.answer, QueueName::from_text(task.destination).name);
+    put_struct(s.answer,
+               payload::Move{.number = task.number,
+                             .state = static_cast<std::uint8_t>(task.status),
+                             .failure = static_cast<std::uint16_t>(status_of(task.failure)),
+                             .rate = task.rate,
+                             .moved = task.moved,
+                             .to_move = task.to_move,
+                             .started = s.config->shift->wall(task.started).ms,
+                             .destination = QueueName::from_text(task.destination).name});
   }
   return BinaryNext::respond;
 }
@@ -91,12 +92,9 @@ BinaryNext start_replay(BinaryCallState& s, const BinaryArguments& call) {
   BinaryReader& in = call.in;
   const Directory& directory = call.directory;
   const QueueConfig& queue = *call.opened;
-  const std::string_view destination = in.take_short();
-  const auto rate = in.take<std::uint32_t>();
-  const auto from = in.take<std::int64_t>();
-  const auto to = in.take<std::int64_t>();
-  const std::string_view filter = in.take_short();
-  const auto flags = in.finished() ? std::uint8_t{0} : in.take<std::uint8_t>();
+  const auto [destination, rate, from, to, filter] = take_struct<payload::StartReplay>(in);
+  const std::uint8_t flags =
+      in.finished() ? std::uint8_t{0} : take_struct<payload::ReplayFlags>(in).bits;
   if (!in.finished() || (flags & ~replay_flag_copies) != 0) return s.refuse(Status::bad_frame);
   if (rate > replay_rate_max || !good_range(from, to)) return s.refuse(Status::invalid);
   if (filter.size() > replay_filter_bytes_max) return s.refuse(Status::too_large);
@@ -120,12 +118,12 @@ BinaryNext start_replay(BinaryCallState& s, const BinaryArguments& call) {
 
 BinaryNext start_replay_result(BinaryCallState& s, BinarySessionState&, const Directory&) {
   CHECK(s.request.replay != nullptr, "a replay starts without parameters");
-  put(s.answer, s.request.replay->number);
+  put_struct(s.answer, payload::TaskNumber{s.request.replay->number});
   return BinaryNext::respond;
 }
 
 BinaryNext cancel_replay(BinaryCallState& s, const BinaryArguments& call) {
-  const auto number = call.in.take<std::uint32_t>();
+  const auto [number] = take_struct<payload::TaskNumber>(call.in);
   if (!call.in.finished()) return s.refuse(Status::bad_frame);
   about_replays(s).number = number;
   return s.route(Op::cancel_replay, call.opened->owner);
@@ -133,7 +131,7 @@ BinaryNext cancel_replay(BinaryCallState& s, const BinaryArguments& call) {
 
 BinaryNext cancel_replay_result(BinaryCallState& s, BinarySessionState&, const Directory&) {
   CHECK(s.request.replay != nullptr, "a replay is cancelled without parameters");
-  put(s.answer, s.request.replay->sent);
+  put_struct(s.answer, payload::TaskCount{s.request.replay->sent});
   return BinaryNext::respond;
 }
 
@@ -146,19 +144,20 @@ BinaryNext list_replays(BinaryCallState& s, const BinaryArguments& call) {
 BinaryNext list_replays_result(BinaryCallState& s, BinarySessionState&, const Directory&) {
   CHECK(s.request.replay != nullptr, "a list of replays without parameters");
   CHECK(s.request.replay->tasks.size() <= UINT16_MAX, "{} tasks", s.request.replay->tasks.size());
-  put(s.answer, static_cast<std::uint16_t>(s.request.replay->tasks.size()));
+  put_count<payload::Replay>(s.answer, s.request.replay->tasks.size());
   for (const ReplayTask& task : s.request.replay->tasks) {
-    put(s.answer, task.number);
-    put(s.answer, static_cast<std::uint8_t>(task.status));
-    put(s.answer, static_cast<std::uint16_t>(status_of(task.failure)));
-    put(s.answer, task.rate);
-    put(s.answer, s.config->shift->wall(task.from).ms);
-    put(s.answer, s.config->shift->wall(task.to).ms);
-    put(s.answer, s.config->shift->wall(task.started).ms);
-    put(s.answer, task.sent);
-    put(s.answer, task.unreadable);
-    put_short(s.answer, QueueName::from_text(task.destination).name);
-    put_short(s.answer, task.filter);
+    put_struct(s.answer,
+               payload::Replay{.number = task.number,
+                               .state = static_cast<std::uint8_t>(task.status),
+                               .failure = static_cast<std::uint16_t>(status_of(task.failure)),
+                               .rate = task.rate,
+                               .from = s.config->shift->wall(task.from).ms,
+                               .to = s.config->shift->wall(task.to).ms,
+                               .started = s.config->shift->wall(task.started).ms,
+                               .sent = task.sent,
+                               .unreadable = task.unreadable,
+                               .destination = QueueName::from_text(task.destination).name,
+                               .filter = task.filter});
   }
   return BinaryNext::respond;
 }
