@@ -6,7 +6,7 @@
 //
 // A record is built in place in the RAM image of the log. The same memory is handed to the disk and
 // later read by responses: each body exists once. Appended is not written, and written is not
-// durable: a response leaves only when durable() has passed the lsn that append() returned.
+// durable: a response leaves only when committed() has passed the lsn that append() returned.
 //
 // Group commit, without a timer (pump()): with no write under way, everything pending is written.
 // With one under way, a second starts only if the turn is otherwise idle, and the pending bytes are
@@ -115,7 +115,7 @@ class Log {
   // of the remaining messages. Errc::corrupt with `complaint` naming a missing one.
   Result<void> check_segments(std::string& complaint) const;
 
-  // Appends all records of a turn and sets SendRecord::position. Returns the lsn that durable()
+  // Appends all records of a turn and sets SendRecord::position. Returns the lsn that committed()
   // must reach before waiting responses may leave.
   Lsn append(Effects& effects, Instant now);
   // True: a checkpoint is due, because enough was appended since the previous one began.
@@ -200,6 +200,9 @@ class Log {
   std::uint64_t messages() const { return pool_.live(); }
   Lsn appended() const { return writer_.appended(); }  // end of everything appended
   Lsn durable() const { return writer_.durable(); }    // everything below is on disk
+  // Everything below may leave the server. This log commits what is on its disk; a replicated log
+  // commits later than its disk, so users that send something read this function, not durable().
+  Lsn committed() const { return durable(); }
   // The time when the oldest pending record was appended; `never`: none is pending.
   Instant unflushed_since() const { return writer_.unflushed_since(); }
   bool write_in_flight() const { return writer_.write_in_flight(); }

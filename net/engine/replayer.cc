@@ -91,13 +91,13 @@ void Replayer::leave() {
   log_.send_reader().stop();
 }
 
-// True: the progress of the last batch is durable.
+// True: the progress of the last batch is committed.
 bool Replayer::noted() {
   if (std::exchange(unnoted_, false)) {
     noted_at_ = log_.appended();
     log_.urge();
   }
-  return log_.durable() >= noted_at_;
+  return log_.committed() >= noted_at_;
 }
 
 // --- a batch ---
@@ -186,7 +186,7 @@ Instant Replayer::next_due() const {
   if (unnoted_) return Instant{0};
   const ReplayTask* const task = stopping_ ? nullptr : shard_.replay_under_way();
   if (!is_current(task)) return Instant{0};
-  if (task == nullptr || log_.durable() < noted_at_) return never;
+  if (task == nullptr || log_.committed() < noted_at_) return never;
   if (not_before_.ms > 0) return not_before_;
   const SendReader& reader = log_.send_reader();
   return unreadable_ || !entries_.empty() || reader.due() || reader.at_end() ? Instant{0} : never;

@@ -76,7 +76,7 @@ void ShardLoop::send_connection(ShardId to, std::uint64_t number) {
 bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
   ++stats_.turns;
   now_ = now;
-  const Lsn durable_before = log_->durable();
+  const Lsn committed_before = log_->committed();
   if (memory_due_ <= 0) share_memory();
   if (shard_->armed(ShardPart::replay)) keep_for_replay(now);
   if (log_->finished_io()) log_->pump(now, now_us, false);
@@ -102,7 +102,7 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
   log_->pump(now, now_us, !worked);
   wakes_ |= port_->publish();
   more_ |= !answered_rows_.empty();
-  return worked || more_ || log_->durable() != durable_before;
+  return worked || more_ || log_->committed() != committed_before;
 }
 
 void ShardLoop::take_messages() {
@@ -286,14 +286,14 @@ void ShardLoop::append(Instant now) {
     lsn = log_->append(effects_, now);
     stats_.deleted += effects_.deletes.size();
   }
-  CHECK(lsn >= log_->durable(), "{} is durable, {} is appended", log_->durable(), lsn);
+  CHECK(lsn >= log_->committed(), "{} is committed, {} appended", log_->committed(), lsn);
   shard_->appended(effects_, lsn);
   if (!effects_.transfers.empty()) send_transfers();
   for (const Reply& reply : effects_.replies) {
     Request& request = *reply.request;
-    request.route.unflushed = reply.after_flush && lsn > log_->durable() &&
+    request.route.unflushed = reply.after_flush && lsn > log_->committed() &&
                               !leaves_early(request, now) && !MUTANT(ack_before_flush);
-    if (request.route.unflushed || lsn <= log_->durable()) request.durability = Durability::fsync;
+    if (request.route.unflushed || lsn <= log_->committed()) request.durability = Durability::fsync;
     // Bodies are copied for a waiting response, because they may be deleted before it leaves, and
     // for another shard, because it cannot read them here.
     if (request.op == Op::receive)
@@ -335,9 +335,9 @@ bool ShardLoop::leaves_early(const Request& request, Instant now) {
 }
 
 void ShardLoop::progress(Instant now) {
-  const Lsn durable = log_->durable();
-  shard_->committed(durable, now);
-  while (!waiting_.empty() && waiting_.front().lsn <= durable) {
+  const Lsn committed = log_->committed();
+  shard_->committed(committed, now);
+  while (!waiting_.empty() && waiting_.front().lsn <= committed) {
     Request* const request = waiting_.front().request;
     waiting_.pop_front();
     CHECK(request->route.unflushed, "a request is answered twice");

@@ -44,8 +44,10 @@ TEST_F(Commit, NothingIsDurableBeforeItsWriteIsDone) {
   EXPECT_LT(log->durable(), appended);
   disk->finish(0);
   EXPECT_LT(log->durable(), appended) << "looked at in pump() alone";
+  EXPECT_EQ(log->committed(), log->durable());
   pump();
   EXPECT_GE(log->durable(), appended);
+  EXPECT_EQ(log->committed(), log->durable()) << "this log commits what is on its disk";
   EXPECT_FALSE(log->pending());
   EXPECT_EQ(log->durable(), log->appended());
 }
