@@ -140,12 +140,14 @@ std::size_t Directory::config_memory_of(const QueueConfig& config) {
 }
 
 std::size_t Directory::size_of(std::string_view account) const {
-  const auto it = sizes_.find(owner_of(account));
+  const auto it = sizes_.find(owning_account(account));
   return it == sizes_.end() ? 0 : it->second;
 }
 
 void Directory::put(const ConfigPtr& config) {
   CHECK(config != nullptr && config->id != QueueId::none);
+  CHECK(config->kind == kind_of(config->account), "row {} has the account {}", raw(config->id),
+        config->account);
   if (const ConfigPtr* const before = find(config->id)) {
     uncount(**before);
     unindex(**before);
@@ -153,7 +155,7 @@ void Directory::put(const ConfigPtr& config) {
   // A queue whose deletion recovery has not read yet may still have the name.
   const ConfigPtr* const named = find(config->account, config->name);
   if (named != nullptr && (*named)->id != config->id) unindex(**named);
-  if (find(config->id) == nullptr) ++sizes_[std::string(owner_of(config->account))];
+  if (find(config->id) == nullptr) ++sizes_[std::string(owning_account(config->account))];
   bytes_ += bytes_of(*config);
   table_memory_ += table_memory_of(*config);
   config_memory_ += config_memory_of(*config);
@@ -190,7 +192,7 @@ void Directory::drop(QueueId id) {
   const auto it = by_id_.find(raw(id));
   if (it == by_id_.end()) return;
   uncount(*it->second);
-  const auto size = sizes_.find(owner_of(it->second->account));
+  const auto size = sizes_.find(owning_account(it->second->account));
   CHECK(size != sizes_.end() && size->second > 0, "queue {} was not counted", raw(id));
   if (--size->second == 0) sizes_.erase(size);
   const auto named = by_name_.find(

@@ -38,7 +38,7 @@ class Directory {
   // The queue with the lowest id from `id` on, or null.
   const ConfigPtr* first_from(QueueId id) const;
   std::size_t size() const { return by_id_.size(); }
-  // Number of queues of an account, or of topics: their account is "sns/<account>".
+  // Number of queues and topics with the same owning_account().
   std::size_t size_of(std::string_view account) const;
   // Maximum size of the directory in a checkpoint. The control shard keeps it below a limit.
   std::size_t bytes() const { return bytes_; }
@@ -77,10 +77,6 @@ class Directory {
   void unindex(const QueueConfig& config);
   void uncount(const QueueConfig& config);  // subtracts its bytes from the three sums
   static std::size_t table_memory_of(const QueueConfig& config);
-
-  static std::string_view owner_of(std::string_view account) {
-    return account.substr(account.rfind('/') + 1);
-  }
 
   std::map<Key, ConfigPtr, Less> by_name_;
   std::map<std::string, std::size_t, std::less<>> sizes_;  // by account

@@ -23,6 +23,20 @@ QueueName QueueName::from_text(std::string_view text) {
   return {text.substr(0, slash), text.substr(slash + 1)};
 }
 
+ConfigKind kind_of(std::string_view row_account) {
+  return row_account.contains('/') ? ConfigKind::topic : ConfigKind::queue;
+}
+
+std::string_view owning_account(std::string_view row_account) {
+  return row_account.substr(row_account.rfind('/') + 1);
+}
+
+void QueueConfig::set_name(std::string_view row_account, std::string_view row_name) {
+  account = row_account;
+  name = row_name;
+  kind = kind_of(account);
+}
+
 std::string_view QueueConfig::text(Attribute a) const {
   CHECK(is_text(a), "attribute {} is a number", static_cast<int>(a));
   for (const auto& [key, value] : texts) {

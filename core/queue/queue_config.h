@@ -94,9 +94,17 @@ struct AttributeChange {
 
 using Tags = std::vector<std::pair<std::string, std::string>>;  // sorted by key
 
+// The kinds of rows of the directory. A topic has no messages. Its account is "sns/<account>", which
+// no queue can have.
+enum class ConfigKind : std::uint8_t { queue, topic };
+ConfigKind kind_of(std::string_view row_account);
+// The account without the mark of a topic.
+std::string_view owning_account(std::string_view row_account);
+
 struct QueueConfig {
   QueueId id = QueueId::none;
   ShardId owner{};
+  ConfigKind kind = ConfigKind::queue;  // set by set_name() alone
   std::string account;
   std::string name;
   Instant created;
@@ -106,6 +114,11 @@ struct QueueConfig {
   std::vector<std::pair<Attribute, std::string>> texts;  // sorted, set attributes only
   Tags tags;
   std::vector<std::shared_ptr<const TopicRow>> rows;  // by number; shared with the previous config
+
+  // Names a config that is created or read from a record, and derives its kind. The record of a
+  // deletion has no attributes, so the account decides.
+  void set_name(std::string_view row_account, std::string_view row_name);
+  bool is_topic() const { return kind == ConfigKind::topic; }
 
   std::int64_t number(Attribute a) const { return numbers[static_cast<std::size_t>(a)]; }
   std::string_view text(Attribute a) const;  // empty when not set
@@ -131,9 +144,6 @@ struct QueueConfig {
   Duration visibility() const { return seconds(number(Attribute::visibility_timeout)); }
   Duration wait() const { return seconds(number(Attribute::receive_message_wait_time_seconds)); }
 };
-
-// A topic's row in the directory has the account "sns/<account>".
-inline bool is_topic_account(std::string_view account) { return account.contains('/'); }
 
 using ConfigPtr = std::shared_ptr<const QueueConfig>;
 

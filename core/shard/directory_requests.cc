@@ -15,8 +15,7 @@ QueueConfig deleted_at(const QueueConfig& config, Instant now) {
   QueueConfig deleted;
   deleted.id = config.id;
   deleted.owner = config.owner;
-  deleted.account = config.account;
-  deleted.name = config.name;
+  deleted.set_name(config.account, config.name);
   deleted.created = config.created;
   deleted.modified = now;
   return deleted;
@@ -75,8 +74,7 @@ void DirectoryRequests::create_queue(Request& request, Instant now, Effects& eff
   auto config = std::make_shared<QueueConfig>();
   config->id = QueueId{state_.next_queue_id++};
   config->owner = shard_of(spec.account, spec.name, state_.identity.shards);
-  config->account = spec.account;
-  config->name = spec.name;
+  config->set_name(spec.account, spec.name);
   config->created = config->modified = now;
   for (const AttributeChange& change : spec.changes) config->apply(change);
   config->tags = spec.tags;

@@ -294,8 +294,7 @@ void Server::note_unserved_accounts() const {
   std::map<std::string, std::size_t> queues;
   const auto keys = settings_->current().keys;
   workers_[0]->engine().shard().directory().for_each([&](const ConfigPtr& config) {
-    const std::string account =
-        config->account.substr(config->account.find('/') + 1);  // topics have "sns/<account>"
+    const std::string account(owning_account(config->account));
     const bool served = keys ? keys->serves(account) : account == options_.account;
     if (!served) ++queues[account];
   });

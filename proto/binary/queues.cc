@@ -54,13 +54,11 @@ BinaryNext open_queue(BinaryCallState& s, const BinaryArguments& call) {
   if (!in.finished()) return s.refuse(Status::bad_frame);
   // A key does not learn whether another account's queue exists. Topics are in the directory too,
   // but they are not queues.
-  const bool foreign =
-      (!account.empty() && !session.account.empty() && account != session.account) ||
-      is_topic_account(account);
+  const bool foreign = !account.empty() && !session.account.empty() && account != session.account;
   const ConfigPtr* found =
       foreign ? nullptr
               : directory.find(account.empty() ? session.account_or(config) : account, name);
-  if (!found) return s.refuse(Status::no_such_queue);
+  if (!found || (*found)->is_topic()) return s.refuse(Status::no_such_queue);
   return opened(s, session, *found, directory);
 }
 

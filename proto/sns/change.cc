@@ -109,8 +109,7 @@ bool find_topic(SnsState& s, std::string_view arn) {
   if (row == nullptr) row = s.directory->find(topic_account(s.account), parsed->name);
   if (row == nullptr) return s.refusal.because(F::not_found, "Topic does not exist");
   s.row = *row;
-  s.topic_arn = topic_arn_of(s, std::string_view(s.row->account).substr(topic_account("").size()),
-                             s.row->name);
+  s.topic_arn = topic_arn_of(s, owning_account(s.row->account), s.row->name);
   return true;
 }
 

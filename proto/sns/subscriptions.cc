@@ -68,7 +68,7 @@ bool prepare(SnsState& s, const SnsTopic& topic, SnsSubscription& subscription) 
 bool check_endpoint(SnsState& s, std::string_view endpoint, bool fifo_topic) {
   const auto arn = parse_arn(endpoint);
   if (!arn || arn->service != "sqs") return s.refusal.parameter("SQS endpoint ARN");
-  const std::string_view owner = std::string_view(s.row->account).substr(topic_account("").size());
+  const std::string_view owner = owning_account(s.row->account);
   if (arn->account != owner) {
     return s.refusal.because(F::authorization_error,
                              "The queue {} belongs to another account than the topic.",

@@ -16,7 +16,7 @@ bool may(const SqsState& s, SqsAction action, const QueueConfig& queue) {
 
 const ConfigPtr* find_allowed_queue(const SqsState& s, std::string_view account,
                                     std::string_view name) {
-  if (is_topic_account(account)) return nullptr;
+  if (kind_of(account) != ConfigKind::queue) return nullptr;
   const ConfigPtr* queue = s.directory->find(account.empty() ? s.account : account, name);
   if (queue == nullptr && s.config->keys == nullptr) queue = s.directory->find(s.account, name);
   return queue != nullptr && may(s, s.action, **queue) ? queue : nullptr;

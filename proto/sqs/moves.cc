@@ -35,7 +35,7 @@ std::optional<SqsArn> read_arn(SqsState& s, M member, std::string_view parameter
     return std::nullopt;
   }
   auto arn = parse_arn(given.text);
-  if (arn && is_topic_account(arn->account)) arn.reset();  // a topic's row is not a queue
+  if (arn && kind_of(arn->account) != ConfigKind::queue) arn.reset();
   if (!arn) {
     s.refusal.because(F::invalid_parameter_value,
                       "You must use this format to specify the {}: "

@@ -13,8 +13,7 @@ namespace {
 
 ConfigPtr deleted(const std::string& name, std::int64_t at_ms, const std::string& account = "1") {
   auto config = std::make_shared<QueueConfig>();
-  config->account = account;
-  config->name = name;
+  config->set_name(account, name);
   config->modified = Instant{at_ms};
   return config;
 }

@@ -39,6 +39,19 @@ TEST(QueueConfig, SetsReplacesAndRemovesTexts) {
   EXPECT_EQ(config.texts.size(), 1u);
 }
 
+TEST(QueueConfig, HasTheKindAndTheOwnerOfItsAccount) {
+  QueueConfig config;
+  EXPECT_FALSE(config.is_topic());
+  config.set_name("sns/000000000000", "news");
+  EXPECT_TRUE(config.is_topic());
+  EXPECT_EQ(config.account, "sns/000000000000");
+  EXPECT_EQ(config.name, "news");
+  EXPECT_EQ(owning_account(config.account), "000000000000");
+  config.set_name("000000000000", "news");
+  EXPECT_FALSE(config.is_topic());
+  EXPECT_EQ(owning_account(config.account), "000000000000");
+}
+
 TEST(QueueConfig, HasOneKindOfEncryptionAtATime) {
   QueueConfig config;
   config.apply(text(Attribute::kms_master_key_id, "key"));

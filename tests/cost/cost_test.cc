@@ -134,8 +134,7 @@ std::uint64_t reading_a_row_behind(std::uint64_t rows) {
   ShardHarness world;
   auto topic = std::make_shared<QueueConfig>();
   topic->id = QueueId{1000};
-  topic->account = "sns/0";
-  topic->name = "topic";
+  topic->set_name("sns/0", "topic");
   world.shard().restore(ConfigRecord{std::move(topic), false});
   const auto read = [&](std::uint64_t number) {
     world.shard().restore(RowRecord{QueueId{1000}, number, "{\"id\":\"one\"}"});

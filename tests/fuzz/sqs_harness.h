@@ -44,7 +44,8 @@ inline const Directory& directory() {
     q.apply({Attribute::dead_letter_target, -1, "000000000000/dlq"});
     fifo.apply({Attribute::fifo_queue, 1, {}});
     QueueConfig topic = queue(4, "t"), ordered = queue(5, "t.fifo");
-    topic.account = ordered.account = topic_account("000000000000");
+    topic.set_name(topic_account("000000000000"), topic.name);
+    ordered.set_name(topic_account("000000000000"), ordered.name);
     topic.apply({Attribute::topic, -1, R"({"subscriptions":[
         {"id":"1","endpoint":"arn:aws:sqs:r:000000000000:q","attributes":{"RawMessageDelivery":"true"}},
         {"id":"2","endpoint":"arn:aws:sqs:r:000000000000:dlq","attributes":{"FilterPolicy":"{\"a\":[\"x\",{\"anything-but\":[1]}]}",

@@ -94,7 +94,14 @@ class TopicRows : public TwoShards {
     return rows;
   }
   void expect_all() {
-    for (const std::uint32_t shard : {0u, 1u}) EXPECT_EQ(rows_of(shard), expected) << shard;
+    for (const std::uint32_t shard : {0u, 1u}) {
+      EXPECT_EQ(rows_of(shard), expected) << shard;
+      const Directory& directory = world.loop(shard).shard().directory();
+      directory.for_each([&](const ConfigPtr& config) {
+        EXPECT_EQ(config->kind, config->id == topic ? ConfigKind::topic : ConfigKind::queue)
+            << shard;
+      });
+    }
   }
   // The directory's counts equal those of a new directory that receives the topic in its present
   // state.

@@ -158,6 +158,8 @@ TEST_P(Upgrade, QueuesAreAsTheyWereSet) {
 TEST_P(Upgrade, ATopicHasItsSubscription) {
   const ConfigPtr row = broker->config(topics, news);
   ASSERT_NE(row, nullptr);
+  EXPECT_EQ(row->kind, ConfigKind::topic);
+  EXPECT_EQ(broker->config(account, mail)->kind, ConfigKind::queue);
   const SnsTopic topic = SnsTopic::from(*row);
   EXPECT_EQ(value_of(topic.attributes, "DisplayName"), "d");
   ASSERT_EQ(topic.subscriptions.size(), version() < 6 ? 1u : 2u);

@@ -52,6 +52,32 @@ TEST(QueueRecords, AConfigComesBackWhole) {
   }
 }
 
+// The record of a deletion has no attributes; it has the kind all the same.
+TEST(QueueRecords, AConfigHasTheKindOfItsAccount) {
+  struct Case {
+    const char* account;
+    ConfigKind kind;
+  };
+  for (const Case& c : {
+           Case{"000000000000",     ConfigKind::queue},
+           Case{"",                 ConfigKind::queue},
+           Case{"sns/000000000000", ConfigKind::topic}
+  }) {
+    for (const bool gone : {false, true}) {
+      SCOPED_TRACE(c.account);
+      auto config = std::make_shared<QueueConfig>();
+      config->set_name(c.account, "news");
+      EXPECT_EQ(config->kind, c.kind);
+      Bytes bytes;
+      bytes.add(encode_config(bytes.at(), {config, gone}, stream));
+      Seen seen;
+      ASSERT_TRUE(bytes.decode(seen));
+      ASSERT_EQ(seen.configs.size(), 1u);
+      EXPECT_EQ(seen.configs[0].config->kind, c.kind);
+    }
+  }
+}
+
 TEST(QueueRecords, ARowOfATopicComesBack) {
   Bytes bytes;
   for (const std::string& text : {std::string(), std::string("{}"), std::string(30'000, 'x')}) {

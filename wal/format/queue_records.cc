@@ -34,8 +34,8 @@ Result<void> read_config(Decoder& in, RecordSink& sink) {
   if (state > config_gone || numbers > number_attributes)
     return fail(Errc::version, "config record");
   for (std::uint16_t i = 0; i < numbers; ++i) config->numbers[i] = in.fixed<std::int64_t>();
-  config->account = in.text<std::uint16_t>();
-  config->name = in.text<std::uint16_t>();
+  const std::string_view account = in.text<std::uint16_t>();
+  config->set_name(account, in.text<std::uint16_t>());
   const auto texts = in.fixed<std::uint16_t>();
   for (std::uint16_t i = 0; i < texts && in.ok(); ++i) {
     const auto attribute = Attribute{in.fixed<std::uint8_t>()};

@@ -154,7 +154,7 @@ void RepairPlanner::append_numbers(Appendix& appendix) {
 void RepairPlanner::delete_queues(Appendix& appendix) {
   for (const auto& [id, record] : start_.configs()) {
     if (record.gone || !request_.lost_logs.contains(record.config->owner)) continue;
-    if (record.config->account.contains('/')) continue;  // a topic has no messages
+    if (record.config->is_topic()) continue;  // it has no messages
     appendix.config({record.config, true});
     plan_.queues.erase(id);
     plan_.said.push_back(fmt::format("queue {} ({}) goes, with its messages: they were in s{:02}",

@@ -19,8 +19,7 @@ class ReplaySession : public BinarySessionTest {
     add(QueueId{10}, config_.account, "g.fifo", true);
     auto topic = std::make_shared<QueueConfig>();
     topic->id = QueueId{11};
-    topic->account = "sns/" + config_.account;
-    topic->name = "news";
+    topic->set_name("sns/" + config_.account, "news");
     topic->apply({Attribute::topic, -1, "{}"});
     directory_.put(topic);
     q_ = greet_and_open();

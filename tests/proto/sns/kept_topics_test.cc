@@ -26,8 +26,7 @@ void in_a_thread(Work work) {
 ConfigPtr make_row(std::uint32_t id, int subscriptions, int texts) {
   auto row = std::make_shared<QueueConfig>();
   row->id = QueueId{id};
-  row->account = topic_account("000000000000");
-  row->name = "topic-with-a-long-name-" + std::to_string(id);
+  row->set_name(topic_account("000000000000"), "topic-with-a-long-name-" + std::to_string(id));
   row->apply({Attribute::topic, -1, R"({"attributes":{"DisplayName":"a display name"}})"});
   for (int n = 1; n <= subscriptions; ++n) {
     std::string policy = R"({"colour":[)";

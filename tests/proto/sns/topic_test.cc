@@ -175,8 +175,9 @@ TEST(SnsSubscription, DerivesItsQueueItsFilterAndItsDeadLetterQueue) {
 
 TEST(SnsTopic, HasAnAccountThatNoQueueCanHave) {
   EXPECT_EQ(topic_account("000000000000"), "sns/000000000000");
-  EXPECT_TRUE(is_topic_account(topic_account("000000000000")));
-  EXPECT_FALSE(is_topic_account("000000000000"));
+  EXPECT_EQ(kind_of(topic_account("000000000000")), ConfigKind::topic);
+  EXPECT_EQ(kind_of("000000000000"), ConfigKind::queue);
+  EXPECT_EQ(owning_account(topic_account("000000000000")), "000000000000");
 }
 
 }  // namespace

@@ -228,8 +228,7 @@ class FakeBroker {
     auto config = std::make_shared<QueueConfig>();
     config->id = QueueId{++queues_};
     config->owner = ShardId{1};
-    config->account = spec.account;
-    config->name = spec.name;
+    config->set_name(spec.account, spec.name);
     config->created = config->modified = Instant{1'700'000'000'000};
     for (const AttributeChange& change : spec.changes) config->apply(change);
     config->tags = spec.tags;

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wal/repair/planner.h"
 
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
 #include "tests/wal/repair/repair_fixture.h"
 #include "wal/repair/frames.h"
 #include "wal/repair/manifests.h"
@@ -48,6 +54,38 @@ TEST_F(Planner, FillsAGapAndAppendsTheDeleteOfTheLostMessage) {
     EXPECT_EQ((*frames)[i].lsn - (*frames)[i].prev, (*frames)[i - 1].lsn);
   EXPECT_GT(frames->back().epoch, frames->front().epoch);
   EXPECT_EQ(plan.manifest->epoch, frames->back().epoch);
+}
+
+// The records of a topic are in the control log alone, whichever shard owns it.
+TEST_F(Planner, DeletesTheQueuesOfALostLogAndLeavesItsTopics) {
+  open();
+  effects.clear();
+  for (const auto& [id, account] : {std::pair(8u, "1"), std::pair(9u, "sns/1")}) {
+    auto config = std::make_shared<QueueConfig>();
+    config->id = QueueId{id};
+    config->owner = ShardId{3};
+    config->set_name(account, "news");
+    effects.configs.push_back({config, false});
+  }
+  appended = log->append(effects, now);
+  settle();
+  log.reset();
+  RepairRequest control = request();
+  control.shard = control_shard;
+  control.queues = std::nullopt;
+  control.lost_logs = {ShardId{3}};
+  const auto plan = plan_repair(control);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->refused, "");
+  EXPECT_TRUE(says(*plan, "queue news (1) goes, with its messages: they were in s03"));
+  EXPECT_EQ(plan->queues, std::set<QueueId>{QueueId{9}});
+  ASSERT_TRUE(apply_repair(*plan, *disk, "DIR"));
+  open();
+  std::map<QueueId, ConfigRecord> latest;
+  for (const ConfigRecord& record : found.configs) latest[record.config->id] = record;
+  EXPECT_TRUE(latest.at(QueueId{8}).gone);
+  EXPECT_FALSE(latest.at(QueueId{9}).gone);
+  EXPECT_EQ(latest.at(QueueId{9}).config->kind, ConfigKind::topic);
 }
 
 TEST_F(Planner, LeavesATornEndAlone) {
