@@ -48,6 +48,8 @@ void Appendix::deletes(QueueId queue, const std::set<Seq>& seqs) {
 void Appendix::copy(std::vector<std::byte> record) {
   const Geometry& at = content_.geometry();
   record.resize(align_record(record.size()));
+  CHECK(align_record(record_length(record.data())) == record.size(), "{} bytes for a record of {}",
+        record.size(), record_length(record.data()));
   const auto fits = [&](Lsn lsn, std::size_t bytes) { return lsn + bytes <= at.extent_end(lsn); };
   if (!frame_.empty() && (!fits(frame_at_, frame_.size() + record.size()) ||
                           frame_.size() + record.size() > log_frame_bytes_max))
@@ -63,6 +65,7 @@ void Appendix::copy(std::vector<std::byte> record) {
     records_ = 0;
     content_.make_whole(at.segment_of(frame_at_));
     if (begin_ == 0) begin_ = frame_at_;
+    CHECK(begin_ <= frame_at_, "a frame at {} before the first at {}", frame_at_, begin_);
   }
   frame_.insert(frame_.end(), record.begin(), record.end());
   ++records_;
@@ -70,11 +73,14 @@ void Appendix::copy(std::vector<std::byte> record) {
 
 void Appendix::finish() {
   if (!frame_.empty()) close_frame();
+  CHECK(begin_ == 0 || begin_ < start_.tail, "frames from {} to {}", begin_, start_.tail);
 }
 
 void Appendix::close_frame() {
   CHECK(records_ > 0, "at {}", frame_at_);
   CHECK(frame_at_ > start_.last, "{} is not after {}", frame_at_, start_.last);
+  CHECK(frame_at_ % block_bytes == 0, "at {}", frame_at_);
+  CHECK(frame_.size() > log_frame_header_bytes, "{} bytes", frame_.size());
   CHECK(frame_.size() <= log_frame_bytes_max, "{} bytes", frame_.size());
   LogFrameHeader header;
   header.length = static_cast<std::uint32_t>(frame_.size());

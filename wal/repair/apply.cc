@@ -34,6 +34,7 @@ class Application {
     const std::string name = segment_name(number), temporary = name + ".tmp";
     const auto there = plan_.content.files().find(number);
     const std::uint64_t bytes = there == plan_.content.files().end() ? 0 : there->second.bytes;
+    CHECK(there == plan_.content.files().end() || !there->second.whole, "{} is whole", name);
     const bool is_new = there == plan_.content.files().end() || bytes > at_.segment_bytes;
     // An interrupted repair may have left the file.
     if (const auto removed = is_new ? disk_.remove(temporary) : Result<void>{};

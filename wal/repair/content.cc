@@ -25,6 +25,7 @@ Result<std::vector<std::byte>> read_file(BlockingDisk& disk, std::string_view na
   const auto read = disk.read_now(*file, offset, content);
   disk.close(*file);
   if (!read) return std::unexpected(read.error());
+  CHECK(*read <= bytes, "{} of {} bytes of {}", *read, bytes, name);
   content.resize(*read);
   return content;
 }
@@ -50,6 +51,8 @@ std::uint64_t files_set_aside_in(BlockingDisk& disk) {
 }
 
 Result<void> LogContent::open() {
+  CHECK(files_.empty() && changes_.empty(), "the content of {} files was read before",
+        files_.size());
   for (const FileInfo& info : files_of(*disk_)) {
     if (segment_number(info.name) < 0) continue;
     const auto number = static_cast<std::uint64_t>(segment_number(info.name));
@@ -64,7 +67,9 @@ Result<void> LogContent::open() {
       file.header = ours && header->number == number;
       file.whole = file.header && file.bytes == at_.segment_bytes;
       if (file.header) usable_[number] = pawl::usable_bytes(*header, at_);
+      CHECK(!file.header || file.is_another < 0, "segment {} is {} too", number, file.is_another);
     }
+    CHECK(file.header || !file.whole, "segment {} is whole without a header", number);
     files_[number] = file;
   }
   return {};
@@ -73,7 +78,9 @@ Result<void> LogContent::open() {
 Lsn LogContent::frame_position(Lsn lsn) const {
   const std::uint64_t number = at_.segment_of(lsn);
   const bool fits = usable_bytes(number) == 0 || at_.offset_of(lsn) < usable_bytes(number);
-  return at_.frame_position(fits ? lsn : at_.segment_base(number + 1));
+  const Lsn position = at_.frame_position(fits ? lsn : at_.segment_base(number + 1));
+  CHECK(position >= lsn, "a frame at {}, looked for from {} on", position, lsn);
+  return position;
 }
 
 std::uint64_t LogContent::usable_bytes(std::uint64_t number) const {
@@ -81,11 +88,21 @@ std::uint64_t LogContent::usable_bytes(std::uint64_t number) const {
   return found == usable_.end() ? 0 : found->second;
 }
 
+// Segments end at an extent, and the first block of one is its header.
+void LogContent::set_usable_bytes(std::uint64_t number, std::uint64_t bytes) {
+  CHECK(bytes > 0 && bytes % at_.extent_bytes == 0, "{} bytes of segment {}", bytes, number);
+  CHECK(bytes < at_.segment_bytes, "{} bytes of segment {}", bytes, number);
+  usable_[number] = bytes;
+}
+
 Result<std::span<const std::byte>> LogContent::from(Lsn lsn) {
   if (number_ != at_.segment_of(lsn)) {
     if (auto loaded = load(at_.segment_of(lsn)); !loaded) return std::unexpected(loaded.error());
   }
+  CHECK(number_ == at_.segment_of(lsn), "segment {} is loaded for {}", number_, lsn);
   CHECK(segment_.size() == at_.segment_bytes, "{}", segment_.size());
+  CHECK(at_.offset_of(lsn) + (at_.extent_end(lsn) - lsn) <= segment_.size(),
+        "the extent of {} crosses the end of its segment", lsn);
   return std::span<const std::byte>(segment_).subspan(at_.offset_of(lsn),
                                                       at_.extent_end(lsn) - lsn);
 }
@@ -109,12 +126,15 @@ Result<void> LogContent::load(std::uint64_t number) {
 }
 
 void LogContent::lay_over(Lsn lsn, std::span<const std::byte> bytes) {
+  CHECK(number_ == at_.segment_of(lsn), "segment {} is loaded for {}", number_, lsn);
+  CHECK(at_.offset_of(lsn) + bytes.size() <= segment_.size(), "{} bytes at {}", bytes.size(), lsn);
   std::ranges::copy(bytes, segment_.begin() + static_cast<std::ptrdiff_t>(at_.offset_of(lsn)));
 }
 
 void LogContent::put(Lsn lsn, std::vector<std::byte> bytes) {
   CHECK(at_.offset_of(lsn) + bytes.size() <= at_.segment_bytes, "{} bytes at {}", bytes.size(),
         lsn);
+  CHECK(!bytes.empty(), "a change of no bytes at {}", lsn);
   CHECK(lsn % block_bytes == 0, "at {}", lsn);
   CHECK(at_.offset_of(lsn) >= block_bytes, "at {}: the header", lsn);
   if (number_ == at_.segment_of(lsn)) lay_over(lsn, bytes);

@@ -48,7 +48,7 @@ class LogContent {
 
   LogContent(BlockingDisk& disk, const Geometry& geometry) : disk_(&disk), at_(geometry) {}
 
-  Result<void> open();
+  Result<void> open();  // called once
 
   const Geometry& geometry() const { return at_; }
   const std::map<std::uint64_t, File>& files() const { return files_; }
@@ -57,7 +57,7 @@ class LogContent {
   Lsn frame_position(Lsn lsn) const;
   // Bytes of a segment that frames may use, from its header or set_usable_bytes(); 0: unknown.
   std::uint64_t usable_bytes(std::uint64_t number) const;
-  void set_usable_bytes(std::uint64_t number, std::uint64_t bytes) { usable_[number] = bytes; }
+  void set_usable_bytes(std::uint64_t number, std::uint64_t bytes);
 
   // The bytes from `lsn` to the end of its extent, valid until the next call.
   Result<std::span<const std::byte>> from(Lsn lsn);

@@ -71,12 +71,14 @@ void DirectoryDisk::close(FileId file) {
 }
 
 Result<void> DirectoryDisk::rename(std::string_view from, std::string_view to) {
+  CHECK(access_ == Access::write, "{} is open for reading", path_);
   if (std::rename(path_of(from).c_str(), path_of(to).c_str()) != 0)
     return fail(Errc::io, "rename", errno);
   return {};
 }
 
 Result<void> DirectoryDisk::remove(std::string_view name) {
+  CHECK(access_ == Access::write, "{} is open for reading", path_);
   if (::unlink(path_of(name).c_str()) != 0) return fail(Errc::io, "unlink", errno);
   return {};
 }

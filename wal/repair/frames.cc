@@ -42,6 +42,8 @@ Result<std::vector<Span>> checkpoints(LogContent& content,
     const bool has_before = i > 0 && frames[i].lsn - frames[i].prev == frames[i - 1].lsn;
     if (marks.begins) found.push_back({has_before ? i - 1 : i, i + 1});
     if (marks.any && !found.empty()) found.back().end = i + 1;
+    CHECK(found.empty() || found.back().begin < found.back().end, "frames {} to {}",
+          found.back().begin, found.back().end);
   }
   return found;
 }
@@ -64,7 +66,11 @@ Result<std::vector<LogFrameHeader>> whole_frames(LogContent& content) {
       if (!bytes) return std::unexpected(bytes.error());
       const FrameCheck check = check_frame(*bytes, at.stream, lsn);
       if (check.fault == LogFault::version) return fail(Errc::version, "frame version");
-      if (check.fault == LogFault::none) frames.push_back(check.header);
+      if (check.fault == LogFault::none) {
+        CHECK(frames.empty() || end_of(frames.back()) <= lsn, "the frame at {} ends behind {}",
+              frames.back().lsn, lsn);
+        frames.push_back(check.header);
+      }
       lsn +=
           check.fault == LogFault::none ? align_up(check.header.length, block_bytes) : block_bytes;
     }
@@ -91,6 +97,8 @@ void drop_stale(std::vector<LogFrameHeader>& frames, const Manifest& manifest) {
     if (frame->prev == 0) before = frame->lsn;
   }
   std::ranges::reverse(on_the_way);
+  CHECK(std::ranges::is_sorted(on_the_way, {}, &LogFrameHeader::lsn), "{} frames are out of order",
+        on_the_way.size());
   frames = std::move(on_the_way);
 }
 
@@ -106,6 +114,7 @@ bool suspected_frame(std::span<const std::byte> bytes, Lsn at, const Geometry& g
 
 std::vector<Lsn> suspected_frames(std::span<const std::byte> bytes, Lsn from,
                                   const Geometry& geometry, std::uint32_t epoch) {
+  CHECK(from % block_bytes == 0, "at {}", from);
   std::vector<Lsn> found;
   for (std::size_t skip = 0; skip < bytes.size(); skip += block_bytes) {
     if (suspected_frame(bytes.subspan(skip), from + skip, geometry, epoch))
@@ -134,6 +143,8 @@ Result<std::vector<LikelyManifest>> likely_manifests(LogContent& content,
     manifest.checkpoint = frames[checkpoint.begin].lsn;
     manifest.checkpoint_end = frames[checkpoint.end - 1].lsn + frames[checkpoint.end - 1].length;
     manifest.first = at.segment_of(manifest.checkpoint);
+    CHECK(manifest.checkpoint < manifest.checkpoint_end, "a checkpoint from {} to {}",
+          manifest.checkpoint, manifest.checkpoint_end);
     return manifest;
   };
   // Within an epoch, a checkpoint begins only after the one before is complete.
@@ -153,6 +164,7 @@ Result<std::vector<LikelyManifest>> likely_manifests(LogContent& content,
     base.first = unbroken;
     likely.push_back({base, false});
   }
+  CHECK(likely.size() <= 3, "{} manifests", likely.size());
   return likely;
 }
 

@@ -33,6 +33,7 @@ Known::Queue& Known::queue(QueueId id) {
 }
 
 void Known::gave_out(Queue& queue, Seq below) {
+  CHECK(below > 0, "numbers begin at 1");
   // A startup continues after the numbers that were reserved before it.
   for (const Seq end : {queue.reserved_before, queue.reserved})
     if (queue.latest < end && end <= below) queue.latest = end - 1;
@@ -42,6 +43,8 @@ void Known::gave_out(Queue& queue, Seq below) {
   }
   queue.latest = std::max(queue.latest, below - 1);
   queue.next = std::max(queue.next, below);
+  CHECK(queue.reserved_before <= queue.reserved, "numbers are reserved to {}, before to {}",
+        queue.reserved, queue.reserved_before);
 }
 
 void Known::gone(Queue& queue, Seq seq) {
@@ -57,6 +60,7 @@ void Known::send(const StoredMessage& message, std::size_t offset) {
   q.latest = std::max(q.latest, message.seq);
   q.next = std::max(q.next, message.seq + 1);
   q.missing.erase(message.seq);
+  CHECK(q.next > message.seq, "message {}, the next number is {}", message.seq, q.next);
   if (message.seq >= q.low) q.messages.emplace(message.seq, records_ + offset);
 }
 
@@ -85,9 +89,11 @@ void Known::purge(const PurgeRecord& record) {
   if (part_ == Part::log) q.latest = std::max(q.latest, record.below == 0 ? 0 : record.below - 1);
   q.messages.erase(q.messages.begin(), q.messages.lower_bound(q.low));
   q.missing.erase(q.missing.begin(), q.missing.lower_bound(q.low));
+  CHECK(q.low <= q.next, "purged below {}, the next number is {}", q.low, q.next);
 }
 
 void Known::config(const ConfigRecord& record) {
+  CHECK(record.config != nullptr, "a record without a config");
   queue_ids_end_ = std::max(queue_ids_end_, raw(record.config->id) + 1);
   ConfigRecord& known = configs_[record.config->id];
   auto config = std::make_shared<QueueConfig>(*record.config);
@@ -99,6 +105,7 @@ void Known::config(const ConfigRecord& record) {
 void Known::row(const RowRecord& record) {
   const auto it = configs_.find(record.topic);
   if (it == configs_.end()) return;
+  CHECK(it->second.config != nullptr, "queue {} has no config", raw(record.topic));
   auto config = std::make_shared<QueueConfig>(*it->second.config);
   config->apply({Attribute::topic_row, static_cast<std::int64_t>(record.number), record.text});
   it->second.config = std::move(config);

@@ -14,6 +14,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/check.h"
 #include "core/base/ids.h"
 #include "wal/format/records.h"
 
@@ -39,9 +40,11 @@ class Known final : public RecordSink {
   void begin(Part part) {
     part_ = part;
     with_checkpoint_ |= part == Part::checkpoint;
+    records_ = 0;
   }
-  // Sets the position of the next frame's records.
+  // Sets the position of the next frame's records. Frames of a part are read in ascending order.
   void at(Lsn records) {
+    CHECK(records > records_, "records at {} after {}", records, records_);
     records_ = records;
     guessed_ = false;
   }

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include "core/base/check.h"
 #include "wal/repair/content.h"
 
 namespace pawl {
@@ -22,6 +23,8 @@ Result<Manifests> read_manifests(BlockingDisk& disk) {
     ++found.whole;
     if (!found.newest || manifest->generation > found.newest->generation) found.newest = *manifest;
   }
+  CHECK(found.whole <= found.files, "{} of {} manifests", found.whole, found.files);
+  CHECK((found.whole > 0) == found.newest.has_value(), "{} manifests", found.whole);
   return found;
 }
 

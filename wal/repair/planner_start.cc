@@ -22,6 +22,9 @@ constexpr std::uint64_t send_bytes_least = 32, config_bytes_least = 128;
 // --- the result of a recovery ---
 
 Result<void> RepairPlanner::read_as_a_start() {
+  CHECK(last_.has_value() == !log_.empty(), "{} frames", log_.size());
+  CHECK(!last_ || end_of(*last_) == tail_, "the last frame ends at {}, the log at {}",
+        last_ ? end_of(*last_) : 0, tail_);
   const auto read = [&](const LogFrameHeader& frame) -> Result<void> {
     const auto bytes = content_.from(frame.lsn);
     if (!bytes) return std::unexpected(bytes.error());
@@ -65,6 +68,7 @@ Result<bool> RepairPlanner::readable(QueueId queue, Seq seq, LogPos position) {
 // Finds lost messages: unreadable ones that recovery would list, and numbers without a SEND.
 Result<void> RepairPlanner::find_lost() {
   std::vector<std::pair<LogPos, std::pair<QueueId, Seq>>> by_position;
+  CHECK(unreadable_.empty(), "lost messages of {} queues were found before", unreadable_.size());
   MessageList without_queue, missing;
   for (const auto& [id, queue] : start_.queues()) {
     const bool is_served = served(id);
@@ -115,7 +119,8 @@ Result<void> RepairPlanner::find_forgotten() {
       const auto is_readable = readable(id, seq, position);
       if (!is_readable) return std::unexpected(is_readable.error());
       if (!*is_readable) continue;
-      forgotten_[id].insert(seq);
+      const bool added = forgotten_[id].insert(seq).second;
+      CHECK(added, "message {} of queue {} was found before", seq, raw(id));
       forgotten_at_[{id, seq}] = position;
     }
   }
@@ -156,7 +161,8 @@ void RepairPlanner::delete_queues(Appendix& appendix) {
     if (record.gone || !request_.lost_logs.contains(record.config->owner)) continue;
     if (record.config->is_topic()) continue;  // it has no messages
     appendix.config({record.config, true});
-    plan_.queues.erase(id);
+    const bool planned = plan_.queues.erase(id) == 1;
+    CHECK(planned, "queue {} is not in the plan", raw(id));
     plan_.said.push_back(fmt::format("queue {} ({}) goes, with its messages: they were in s{:02}",
                                      record.config->name, record.config->account,
                                      raw(record.config->owner)));
@@ -175,6 +181,7 @@ Result<void> RepairPlanner::append_forgotten(Appendix& appendix) {
 }
 
 Result<void> RepairPlanner::finish() {
+  CHECK(!plan_.manifest && plan_.appended == UINT64_MAX, "the plan was finished before");
   if (kept_ > 0)
     plan_.said.push_back(
         fmt::format("kept of damaged frames: {} record{}, besides all that is whole", kept_,
@@ -217,6 +224,7 @@ Result<void> RepairPlanner::finish() {
   if (appendix.begin() == 0 && !made_anew_) return {};
   next.durable = appendix.begin() != 0 ? appendix.end() : tail_;
   CHECK(next.durable >= tail_, "{} {}", next.durable, tail_);
+  CHECK(next.durable % block_bytes == 0, "{}", next.durable);
   next.clean = 0;
   plan_.manifest = next;
   return {};

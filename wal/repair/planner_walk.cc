@@ -42,9 +42,12 @@ class Age final : public QuietSink {
 }  // namespace
 
 Result<void> RepairPlanner::run(std::vector<LogFrameHeader> frames) {
+  CHECK(frames_.empty() && log_.empty(), "a planner makes one plan");
   for (const LogFrameHeader& frame : frames) epoch_seen_ = std::max(epoch_seen_, frame.epoch);
   drop_stale(frames, made_anew_ ? Manifest{} : manifest_);
   frames_ = std::move(frames);
+  CHECK(frames_.empty() || frames_.back().epoch <= epoch_seen_, "epoch {} of {}",
+        frames_.back().epoch, epoch_seen_);
   if (auto walked = walk(); !walked) return walked;
   if (!plan_.refused.empty()) return {};
   make_segments_whole();
@@ -87,6 +90,9 @@ Result<void> RepairPlanner::walk() {
 
 // Fills the gap [from, to). `next` begins at `to`; null: none does, but the log reached `to`.
 Result<void> RepairPlanner::close_gap(Lsn from, Lsn to, const LogFrameHeader* next) {
+  CHECK(from <= to, "a gap from {} to {}", from, to);
+  CHECK(next == nullptr || next->lsn == to, "a gap to {}, the next frame at {}", to,
+        next != nullptr ? next->lsn : 0);
   const Lsn last_start = next != nullptr && next->prev != 0 ? next->lsn - next->prev : 0;
   bool joined = true;
   for (Lsn lsn = from; lsn < to;) {
@@ -125,6 +131,8 @@ Result<void> RepairPlanner::close_gap(Lsn from, Lsn to, const LogFrameHeader* ne
 // Fills the part of a gap that lies in one extent.
 Result<void> RepairPlanner::close_piece(Lsn from, Lsn to, Lsn piece_end, Lsn last_start,
                                         const LogFrameHeader* next) {
+  CHECK(from < piece_end && piece_end <= to, "from {} to {} of {}", from, piece_end, to);
+  CHECK(piece_end <= at_.extent_end(from), "from {} to {}", from, piece_end);
   const auto bytes = content_.from(from);
   if (!bytes) return std::unexpected(bytes.error());
   const std::uint32_t epoch = last_ ? last_->epoch : 0;
@@ -147,6 +155,8 @@ Result<void> RepairPlanner::close_piece(Lsn from, Lsn to, Lsn piece_end, Lsn las
       starts.insert(starts.begin() + static_cast<std::ptrdiff_t>(i) + 1,
                     starts[i] + log_frame_bytes_max);
   }
+  CHECK(starts.front() == from, "{} begins at {}", starts.front(), from);
+  CHECK(starts.back() < piece_end, "{} ends at {}", starts.back(), piece_end);
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const bool last = i + 1 == starts.size();
     if (auto rebuilt = rebuild(starts[i], last ? piece_end : starts[i + 1], !last || exact, next);
@@ -183,6 +193,8 @@ Result<void> RepairPlanner::rebuild(Lsn from, Lsn to, bool exact, const LogFrame
   }
   CHECK(salvage.frame.size() >= log_frame_header_bytes, "at {}", from);
   CHECK(salvage.frame.size() <= to - from, "{} bytes at {}", salvage.frame.size(), from);
+  CHECK(!exact || align_up(salvage.frame.size(), block_bytes) == to - from, "{} of {} bytes at {}",
+        salvage.frame.size(), to - from, from);
   LogFrameHeader header;
   header.length = static_cast<std::uint32_t>(salvage.frame.size());
   header.lsn = from;
@@ -231,9 +243,12 @@ Result<void> RepairPlanner::take(const LogFrameHeader& header, bool rebuilt) {
     return {};
   }
   CHECK(!last_ || header.lsn >= tail_, "the frame at {} begins before {}", header.lsn, tail_);
+  CHECK(end_of(header) <= at_.extent_end(header.lsn), "a frame from {} to {}", header.lsn,
+        end_of(header));
   log_.emplace_back(header, rebuilt);
   last_ = header;
   tail_ = end_of(header);
+  CHECK(tail_ > header.lsn && tail_ % block_bytes == 0, "a frame from {} to {}", header.lsn, tail_);
   return {};
 }
 

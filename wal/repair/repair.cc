@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/check.h"
 #include "wal/log.h"
 #include "wal/repair/frames.h"
 #include "wal/repair/manifests.h"
@@ -26,6 +27,12 @@ Result<RepairPlan> plan_with(const RepairRequest& request, const Manifest& manif
           RepairPlanner(request, plan, manifest, made_anew, doubtful).run(std::move(*frames));
       !done)
     return std::unexpected(done.error());
+  // Recovery reads appended frames because the manifest proves them; apply_repair() counts its
+  // generation.
+  CHECK(plan.manifest || plan.appended == UINT64_MAX, "frames at {} without a manifest",
+        plan.appended);
+  CHECK(!plan.manifest || plan.manifest->generation == manifest.generation, "generation {} of {}",
+        plan.manifest->generation, manifest.generation);
   return plan;
 }
 
@@ -51,6 +58,7 @@ Result<std::optional<RepairPlan>> plan_anew(const RepairRequest& request, const 
     if (!best || !best->refused.empty() || (plan->refused.empty() && plan->lost < best->lost))
       best = std::move(*plan);
   }
+  CHECK(best.has_value() == !likely->empty(), "no plan of {} manifests", likely->size());
   if (best)
     best->said.insert(
         best->said.begin(),

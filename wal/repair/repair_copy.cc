@@ -14,6 +14,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/base/check.h"
 #include "wal/repair/directory_disk.h"
 
 namespace pawl {
@@ -48,6 +49,7 @@ Done copy_durably(const std::string& from, const std::string& to) {
 }  // namespace
 
 Done RepairCopy::begin() {
+  CHECK(final_.empty(), "the copy {} was begun before", final_);
   int n = 1;
   while (fs::exists(fmt::format("{}/repair-{}", data_dir_, n))) ++n;
   final_ = fmt::format("{}/repair-{}", data_dir_, n);
@@ -63,6 +65,7 @@ Done RepairCopy::begin() {
 }
 
 Done RepairCopy::add(const std::string& log, const RepairPlan& plan) {
+  CHECK(!temporary_.empty(), "a copy of {} before begin()", log);
   const std::string from = data_dir_ + "/" + log, to = temporary_ + "/" + log;
   if (mkdir(to.c_str(), 0700) != 0) return failed("make", to, errno);
   std::set<std::string> names;
@@ -81,9 +84,13 @@ Done RepairCopy::add(const std::string& log, const RepairPlan& plan) {
   return sync_directory(to);
 }
 
-Done RepairCopy::add_identity() { return copy_durably(data_dir_ + "/PAWL", temporary_ + "/PAWL"); }
+Done RepairCopy::add_identity() {
+  CHECK(!temporary_.empty(), "a copy of PAWL before begin()");
+  return copy_durably(data_dir_ + "/PAWL", temporary_ + "/PAWL");
+}
 
 std::expected<std::string, std::string> RepairCopy::finish() {
+  CHECK(!temporary_.empty(), "the end of a copy before begin()");
   DirectoryDisk disk(temporary_, DirectoryDisk::Access::write);
   const std::string readme = temporary_ + "/README";
   const auto file = disk.create("README");

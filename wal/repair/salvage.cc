@@ -57,6 +57,7 @@ T number_at(std::span<const std::byte> bytes, std::size_t at, std::size_t size =
 // Notes the ids in a damaged record, at the offsets of wal/FORMAT.md.
 void guess_record(std::span<const std::byte> record, Guess& guess) {
   const auto type = static_cast<RecordType>(record[0]);
+  CHECK(static_cast<std::size_t>(type) < type_names.size(), "type {}", static_cast<int>(type));
   const std::string name = type_names[static_cast<std::size_t>(type)];
   ++guess.records[name];
   const QueueId queue{number_at<std::uint32_t>(record, 12)};
@@ -124,6 +125,8 @@ void Guess::add(const Guess& other) {
 
 Salvage salvage_frame(std::span<const std::byte> damaged, std::size_t told, bool exact,
                       std::uint64_t stream, const Believe& believe) {
+  CHECK(damaged.size() >= log_frame_header_bytes, "a frame of {} bytes", damaged.size());
+  CHECK(told <= damaged.size(), "a length of {} in {} bytes", told, damaged.size());
   Salvage result;
   result.frame.resize(damaged.size());
   const std::size_t limit = told != 0 ? told : damaged.size();
@@ -144,6 +147,7 @@ Salvage salvage_frame(std::span<const std::byte> damaged, std::size_t told, bool
       lose(at);
       result.records += fill(result.frame.data() + used, at - used, stream);
     }
+    CHECK(at + record.size() <= limit, "{} bytes at {} of {}", record.size(), at, limit);
     std::ranges::copy(record, result.frame.begin() + static_cast<std::ptrdiff_t>(at));
     ++result.records;
     ++result.kept;
@@ -159,6 +163,9 @@ Salvage salvage_frame(std::span<const std::byte> damaged, std::size_t told, bool
     used = damaged.size();
   }
   CHECK(used <= damaged.size(), "{} of {} bytes", used, damaged.size());
+  CHECK(result.kept <= result.records, "{} of {} records are kept", result.kept, result.records);
+  CHECK(result.lost_bytes <= damaged.size(), "{} of {} bytes are lost", result.lost_bytes,
+        damaged.size());
   result.frame.resize(used);
   return result;
 }

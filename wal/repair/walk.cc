@@ -24,10 +24,14 @@ class Contents final : public QuietSink {
   Contents(const Geometry& geometry, WalkReport& report) : at_(geometry), report_(report) {}
 
   // An older segment was read up to `end`.
-  void found(std::uint64_t segment, Lsn end) { there_[segment] = end; }
+  void found(std::uint64_t segment, Lsn end) {
+    CHECK(!begun_, "segment {} is not older than the checkpoint", segment);
+    there_[segment] = end;
+  }
   // Recovery reads from here on. Older records were only checked; they do not count.
   void begin() { begun_ = true; }
   void end() {
+    CHECK(begun_, "the end before the beginning");
     for (const auto& [message, segment] : missed_) ++report_.missed[{segment, message.first}];
   }
 
@@ -93,6 +97,7 @@ class Walk {
         contents_(at_, report) {}
 
   Result<void> run() {
+    CHECK(report_.frames == 0, "{} frames were read before", report_.frames);
     if (!at_.valid()) return fail(Errc::corrupt, "the manifest's geometry");
     const Manifest& manifest = report_.manifest;
     Lsn begin = at_.frame_position(at_.segment_base(manifest.first));
@@ -156,6 +161,7 @@ class Walk {
       const Lsn next = frame_position(at_.extent_end(lsn));
       const bool begins_extent = lsn == at_.frame_position(at_.extent_of(lsn) * at_.extent_bytes);
       const bool ends_here = next == at_.frame_position(end) && !is_of_now(check);
+      CHECK(next > lsn, "from {} to {}", lsn, next);
       if (begins_extent || (!ends_here && !follows(next))) return {lsn, check.fault};
       lsn = next;
     }
@@ -179,6 +185,7 @@ class Walk {
     else
       usable_ = usable_bytes(*header, at_);
     if (fault.empty()) {
+      CHECK(usable_ > 0 && usable_ <= at_.segment_bytes, "{} bytes of {}", usable_, name);
       segment_ = number;
       content_ = *content;
       return true;
@@ -201,6 +208,9 @@ class Walk {
   }
 
   std::span<const std::byte> extent_from(Lsn lsn) const {
+    CHECK(at_.segment_of(lsn) == segment_, "segment {} is open for {}", segment_, lsn);
+    CHECK(content_.size() == at_.segment_bytes, "{} bytes of segment {}", content_.size(),
+          segment_);
     return std::span(content_).subspan(at_.offset_of(lsn), at_.extent_end(lsn) - lsn);
   }
 
@@ -231,10 +241,16 @@ class Walk {
   }
 
   void take(const LogFrameHeader& header, Lsn lsn) {
+    CHECK(header.lsn == lsn, "the frame of {} at {}", header.lsn, lsn);
+    CHECK(!chained_ || header.prev == lsn - last_.lsn, "the frame at {} does not follow {}", lsn,
+          last_.lsn);
+    CHECK(!chained_ || header.epoch >= last_.epoch, "epoch {} after {}", header.epoch, last_.epoch);
     if (report_.frames == 0 || at_.segment_of(lsn) != at_.segment_of(last_.lsn)) ++report_.segments;
     last_ = header;
     chained_ = true;
     ++report_.frames;
+    CHECK(report_.segments <= report_.frames, "{} segments, {} frames", report_.segments,
+          report_.frames);
     report_.records += header.records;
     report_.bytes += header.length;
     report_.end = end_of(header);
@@ -248,6 +264,7 @@ class Walk {
 
   // Decides whether the place without a frame at `lsn` is a torn tail or damage.
   void judge(Lsn lsn, LogFault fault) {
+    CHECK(fault != LogFault::none, "the frame at {} is whole", lsn);
     // Other faults prove nothing: a reused segment is full of old bytes.
     report_.torn =
         fault == LogFault::length || fault == LogFault::hash || fault == LogFault::padding;
