@@ -146,15 +146,13 @@ bool Groups::is_noisy(const Group& group, std::uint64_t in_flight) const {
          std::uint64_t{group.in_flight} * noisy_share > in_flight;
 }
 
-// The older of the first fresh message and the first returned one. If that has just come back, the
-// two take turns, as messages without a group do (core/shard/receive_requests.cc).
+// The first fresh message or the first returned one.
 std::uint32_t Groups::next_of(Group& group, Instant now) const {
   CHECK(group.first != 0 || group.returned_first != 0, "a ready group without a message");
   bool returned = group.first == 0;
   if (group.first != 0 && group.returned_first != 0) {
     const Slot& slot = (*slots_)[group.returned_first];
-    const bool its_turn = !slot.just_returned(now) || !group.chose_returned;
-    returned = slot.seq < (*slots_)[group.first].seq && its_turn;
+    returned = slot.precedes((*slots_)[group.first].seq, group.chose_returned, now);
   }
   group.chose_returned = returned;
   return returned ? group.returned_first : group.first;

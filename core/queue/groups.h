@@ -64,14 +64,12 @@ class Groups {
   std::size_t size() const { return groups_.taken(); }
   const TextKey& name_of(std::uint32_t row) const { return groups_[row].name; }
 
-  // FIFO: the first message of the next group. The caller changes its state; a group that stays
-  // ready is next again.
+  // FIFO: the first message of the next group; the others follow by Slot::next_in_group. The caller
+  // changes its state; a group that stays ready is next again.
   std::uint32_t next_in_order() const {
     CHECK(fifo_ && first_ready_ != 0);
     return groups_[first_ready_].first;
   }
-  // The next message of the same group, in order; 0: none.
-  std::uint32_t after(std::uint32_t slot) const { return (*slots_)[slot].next_in_group; }
   // Standard: a message of the tenant whose turn it is; `in_flight` is the queue's.
   std::uint32_t next_fairly(std::uint64_t in_flight, Instant now);
 

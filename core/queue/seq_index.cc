@@ -333,7 +333,7 @@ void SeqIndex::drop_heap(std::size_t set) {
   std::vector<std::uint64_t>().swap(with_ready_[set]);
 }
 
-Seq SeqIndex::first_ready(Set which) {
+Seq SeqIndex::first_listed(Set which) {
   const auto set = static_cast<std::size_t>(which);
   std::vector<std::uint64_t>& heap = with_ready_[set];
   while (!heap.empty()) {

@@ -172,7 +172,9 @@ class SeqIndex {
   void take(Seq seq, IndexEntry entry);
   bool is_ready(Seq seq) const;
   // The first of a set, or 0. It stays in the set.
-  Seq first_ready(Set set);
+  Seq first_ready(Set set) {
+    return with_ready_[static_cast<std::size_t>(set)].empty() ? 0 : first_listed(set);
+  }
 
   // The first message present at or after `from`; 0 if there is none.
   Seq first_from(Seq from) const;
@@ -233,6 +235,7 @@ class SeqIndex {
     return with_ready_[set].capacity() * sizeof(std::uint64_t);
   }
   void drop_heap(std::size_t set);
+  Seq first_listed(Set which);
   static Seq first_ready(const Page& page, std::size_t set);
   int ready_state(const Page& page, std::size_t at) const;
   void put_sparse(Page& page, const Sparse& entry);

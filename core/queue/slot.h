@@ -61,6 +61,11 @@ struct Slot {
   // A just returned message alternates with messages never received; it does not precede all of
   // them.
   bool just_returned(Instant now) const { return now - deadline < seconds(1); }
+  // This returned message is delivered before the oldest one never received, `fresh`.
+  // `chose_returned`: the last such choice was a returned message.
+  bool precedes(Seq fresh, bool chose_returned, Instant now) const {
+    return seq < fresh && (!just_returned(now) || !chose_returned);
+  }
   Instant first_received() const { return since - milliseconds(first_ms_before); }
   void set_received(std::uint32_t count, Instant first, Instant last) {
     receive_count = count;

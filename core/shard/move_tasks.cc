@@ -6,6 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/base/mutant.h"
+#include "core/shard/selection.h"
 
 namespace pawl {
 namespace {
@@ -104,18 +105,9 @@ void MoveTasks::move_on(Queue& queue, Instant now, Effects& effects) {
   }
 }
 
-// The oldest; of groups, in their order.
 std::uint32_t MoveTasks::next_to_move(Queue& queue, Instant now) {
-  if (queue.index.ready() == 0) {
-    CHECK(queue.groups && queue.groups->any_ready(), "queue {} has nothing to move", raw(queue.id));
-    return queue.groups->is_fifo() ? queue.groups->next_in_order()
-                                   : queue.groups->next_fairly(queue.in_flight, now);
-  }
-  const Seq fresh = queue.index.first_ready(SeqIndex::Set::fresh);
-  const Seq returned = queue.index.first_ready(SeqIndex::Set::returned);
-  const Seq seq = fresh == 0 || (returned != 0 && returned < fresh) ? returned : fresh;
-  CHECK(seq != 0, "queue {} has nothing to move", raw(queue.id));
-  return states_.slot_for(queue, seq, queue.index.find(seq));
+  const auto [seq, indexed] = Selection(state_.slots, queue, now).next_to_move();
+  return states_.slot_for(queue, seq, indexed);
 }
 
 // A message of a task has been moved, or could not be.

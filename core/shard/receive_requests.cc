@@ -6,6 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/base/mutant.h"
+#include "core/shard/selection.h"
 
 namespace pawl {
 namespace {
@@ -31,17 +32,16 @@ void ReceiveRequests::receive(Queue& queue, Request& request, Instant now, Effec
   request.delivered = 0;
   if (queue.in_match_list) match(now, effects);  // who waits already comes first
   if (receive_again(queue, request, now, effects)) return;
+  const bool delivered = Selection::any(queue) && deliver(queue, request, now, effects) > 0;
+  if (delivered || request.error != Errc::ok) return reply(queue, request, effects);
   const Duration wait = or_default(request.receive.wait, queue.config->wait());
-  const bool full = queue.in_flight >= in_flight_max;
-  if (full && wait.ms == 0 && !queue.config->is_fifo()) {
+  const bool awaits_moves = wait.ms == 0 && queue.moving > 0 && !state_.stopping;
+  if (wait.ms == 0 && Selection::full(queue) && !queue.config->is_fifo()) {
     request.error = Errc::over_in_flight;
-  } else if (full || deliver(queue, request, now, effects) == 0) {
-    const bool awaits_moves = wait.ms == 0 && queue.moving > 0 && !state_.stopping;
-    if ((wait.ms > 0 || awaits_moves) && request.error == Errc::ok) {
-      if (!polls_.full())
-        return polls_.park(queue, request, now, awaits_moves ? move_wait_max : wait, awaits_moves);
-      request.error = Errc::overloaded;
-    }
+  } else if (wait.ms > 0 || awaits_moves) {
+    if (!polls_.full())
+      return polls_.park(queue, request, now, awaits_moves ? move_wait_max : wait, awaits_moves);
+    request.error = Errc::overloaded;
   }
   reply(queue, request, effects);
 }
@@ -52,19 +52,14 @@ void ReceiveRequests::reply(const Queue& queue, Request& request, Effects& effec
       {&request, request.delivered > 0 && queue.config->is_fifo() && !MUTANT(fifo_reply_early)});
 }
 
-// --- the choice of messages ---
+// --- delivery ---
 
 std::uint32_t ReceiveRequests::deliver(Queue& queue, Request& request, Instant now,
                                        Effects& effects) {
-  const std::uint64_t left = in_flight_max - std::min(in_flight_max, queue.in_flight);
-  const auto max = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.receive.max, left));
-  if (queue.config->is_fifo()) {
-    deliver_in_order(queue, request, max, now, effects);
-    note_attempt(queue, request, now);
-  } else {
-    deliver_any(queue, request, max, now, effects);
-  }
+  const std::uint32_t max = Selection::most(queue, request.receive.max);
+  deliver_selected(queue, request, max, now, effects);
   CHECK(request.delivered <= max, "{} deliveries of {}", request.delivered, max);
+  if (queue.config->is_fifo()) note_attempt(queue, request, now);
   if (visibility_of(queue, request).ms > 0) return request.delivered;
   // They are back at once, but not twice in one answer.
   for (const Delivery& delivery : request.deliveries.first(request.delivered))
@@ -72,43 +67,16 @@ std::uint32_t ReceiveRequests::deliver(Queue& queue, Request& request, Instant n
   return request.delivered;
 }
 
-// Group by group: of each, from the front up to the first message that is not visible.
-void ReceiveRequests::deliver_in_order(Queue& queue, Request& request, std::uint32_t max,
+void ReceiveRequests::deliver_selected(Queue& queue, Request& request, std::uint32_t max,
                                        Instant now, Effects& effects) {
-  if (!queue.groups) return;
-  Groups& groups = *queue.groups;
-  std::uint32_t dead_letters = 0;
-  while (request.delivered < max && groups.any_ready()) {
-    std::uint32_t row = groups.next_in_order();
-    CHECK(row != 0, "a ready group of queue {} has no message", raw(queue.id));
-    while (row != 0 && request.delivered < max && state_.slots[row].state == State::visible) {
-      const std::uint32_t next = groups.after(row);
-      if (transfers_.is_dead_letter(queue, state_.slots[row])) {
-        if (!transfers_.move_to_dead_letters(queue, row, dead_letters, now, effects)) return;
-        if (!MUTANT(pass_dead_letter)) break;  // what is behind it waits until it is gone
-        row = next;
-        continue;
-      }
-      hand_out(queue, row, request, now, effects);
-      row = MUTANT(overtake) && next != 0 && state_.slots[next].state != State::visible
-                ? groups.after(next)
-                : next;
-    }
-  }
-}
-
-void ReceiveRequests::deliver_any(Queue& queue, Request& request, std::uint32_t max, Instant now,
-                                  Effects& effects) {
   const bool redrives = queue.config->number(Attribute::max_receive_count) > 0;
   const bool leases = max >= Lease::members_min && visibility_of(queue, request).ms > 0;
   std::uint32_t lease = Leases::none;
   std::uint32_t dead_letters = 0;
-  bool dead_letters_wait = false;  // messages never received do not wait with them
-  while (request.delivered < max &&
-         (dead_letters_wait ? queue.index.ready(SeqIndex::Set::fresh) > 0 : queue.has_ready())) {
-    const Seq seq = dead_letters_wait ? queue.index.first_ready(SeqIndex::Set::fresh)
-                                      : next_message(queue, now);
-    const IndexEntry indexed = queue.index.find(seq);
+  Selection selection(state_.slots, queue, now);
+  while (request.delivered < max) {
+    const auto [seq, indexed] = selection.next();
+    if (seq == 0) break;
     if (leases && indexed.in_log()) {  // never received, so not a dead letter
       lease = lease_for(queue, request, seq, lease, max - request.delivered, now);
       if (lease != Leases::none) {
@@ -116,41 +84,20 @@ void ReceiveRequests::deliver_any(Queue& queue, Request& request, std::uint32_t 
         continue;
       }
     }
-    const std::uint32_t row = states_.slot_for(queue, seq, indexed);
+    const std::uint32_t row =
+        indexed.is_slot() ? indexed.slot() : states_.slot_for(queue, seq, indexed);
     if (row == Slab<Slot>::none) {
       if (request.delivered == 0) request.error = Errc::overloaded;
       break;
     }
     if (!redrives || !transfers_.is_dead_letter(queue, state_.slots[row])) {
       hand_out(queue, row, request, now, effects);
-    } else if (!transfers_.move_to_dead_letters(queue, row, dead_letters, now, effects)) {
-      dead_letters_wait = true;
+    } else {
+      selection.passed_dead_letter(
+          transfers_.move_to_dead_letters(queue, row, dead_letters, now, effects));
     }
   }
   if (lease != Leases::none) states_.close_lease(queue, lease);
-}
-
-// The next message of a standard queue; messages with and without a group take turns.
-Seq ReceiveRequests::next_message(Queue& queue, Instant now) {
-  const bool grouped = queue.groups && queue.groups->any_ready();
-  queue.grouped_last = grouped && (queue.index.ready() == 0 || !queue.grouped_last);
-  if (queue.grouped_last) return state_.slots[queue.groups->next_fairly(queue.in_flight, now)].seq;
-  return next_ready(queue, now);
-}
-
-// The oldest message without a group. Messages that have just come back take turns with fresh ones:
-// messages that are received and returned for ever do not starve the others.
-Seq ReceiveRequests::next_ready(Queue& queue, Instant now) {
-  const Seq fresh = queue.index.first_ready(SeqIndex::Set::fresh);
-  const Seq returned = queue.index.first_ready(SeqIndex::Set::returned);
-  bool choose_returned = fresh == 0;
-  if (fresh != 0 && returned != 0) {
-    const Slot& slot = state_.slots[queue.index.find(returned).slot()];
-    choose_returned = returned < fresh && (!slot.just_returned(now) || !queue.chose_returned);
-  }
-  queue.chose_returned = choose_returned;
-  CHECK(fresh != 0 || returned != 0, "queue {} has no ready message", raw(queue.id));
-  return choose_returned ? returned : fresh;
 }
 
 // The lease for a fresh message, the `open` one of the receive or a new one; none: it gets a slot.
@@ -165,8 +112,6 @@ std::uint32_t ReceiveRequests::lease_for(Queue& queue, const Request& request, S
   return states_.open_lease(queue, seq, nonce_, std::min<std::uint64_t>(left, fresh), now,
                             visibility_of(queue, request));
 }
-
-// --- their delivery ---
 
 void ReceiveRequests::hand_out(Queue& queue, std::uint32_t row, Request& request, Instant now,
                                Effects& effects) {
@@ -226,7 +171,7 @@ void ReceiveRequests::match(Instant now, Effects& effects) {
 }
 
 void ReceiveRequests::serve_waiters(Queue& queue, Instant now, Effects& effects) {
-  while (!queue.waiters.empty() && queue.has_ready() && queue.in_flight < in_flight_max) {
+  while (!queue.waiters.empty() && Selection::any(queue)) {
     Request& request = polls_.request(queue.waiters.first);
     if (!receive_again(queue, request, now, effects)) {
       // Nothing, and no error: there were only dead letters, which are on their way now.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receives: the choice of messages, their delivery, repeated attempts, and long polls that match.
+// Receives: the delivery of messages, repeated attempts, and long polls that match.
 //
 //   receive --messages--> reply
 //      \--none, wait > 0--> LongPolls --match()--> reply
+//
+// The order of messages is that of core/shard/selection.h.
 //
 // Limits: in_flight_max a queue; ShardLimits: attempts_bytes_max, dead_letters_a_receive.
 // Errors: over_in_flight, overloaded, attempt_not_retryable.
@@ -40,12 +42,8 @@ class ReceiveRequests {
   bool receive_again(Queue& queue, Request& request, Instant now, Effects& effects);
   void note_attempt(Queue& queue, const Request& request, Instant now);
   std::uint32_t deliver(Queue& queue, Request& request, Instant now, Effects& effects);
-  void deliver_in_order(Queue& queue, Request& request, std::uint32_t max, Instant now,
+  void deliver_selected(Queue& queue, Request& request, std::uint32_t max, Instant now,
                         Effects& effects);
-  void deliver_any(Queue& queue, Request& request, std::uint32_t max, Instant now,
-                   Effects& effects);
-  Seq next_message(Queue& queue, Instant now);
-  Seq next_ready(Queue& queue, Instant now);
   void hand_out(Queue& queue, std::uint32_t row, Request& request, Instant now, Effects& effects);
   std::uint32_t lease_for(Queue& queue, const Request& request, Seq seq, std::uint32_t open,
                           std::uint32_t left, Instant now);

@@ -156,7 +156,7 @@ class Both {
     std::uint32_t row = groups_.next_in_order();
     for (const std::uint32_t expected : model_[order_.front()].messages) {
       ASSERT_EQ(row, expected);
-      row = groups_.after(row);
+      row = slots_[row].next_in_group;
     }
     ASSERT_EQ(row, 0u);
   }
