@@ -252,7 +252,7 @@ bool ReceiveRequests::receive_again(Queue& queue, Request& request, Instant now,
 
 void ReceiveRequests::note_attempt(Queue& queue, const Request& request, Instant now) {
   if (request.receive.attempt.empty() || request.delivered == 0) return;
-  if (state_.attempts_bytes >= state_.limits.attempts_bytes_max) return;
+  if (!history_.has_attempt_room()) return;
   std::vector<Attempted> messages;
   for (const Delivery& delivery : request.deliveries.first(request.delivered)) {
     const IndexEntry indexed = queue.index.find(delivery.seq);
@@ -261,10 +261,10 @@ void ReceiveRequests::note_attempt(Queue& queue, const Request& request, Instant
     messages.push_back({slot.seq, slot.nonce, slot.deadline});
   }
   const TextKey attempt = text_key(state_.identity.secret, request.receive.attempt);
-  retention_.fifo_of(queue).attempts.put(attempt, std::move(messages), now);
+  history_.fifo_of(queue).attempts.put(attempt, std::move(messages), now);
   if (!queue.waiters.empty()) queue.fifo->attempts_noted.push_back(attempt);
   polls_.want_match(queue);
-  retention_.arm_forget(queue, now);
+  history_.arm(queue, now);
 }
 
 }  // namespace pawl

@@ -17,7 +17,7 @@
 #include "core/queue/request.h"
 #include "core/shard/long_polls.h"
 #include "core/shard/message_states.h"
-#include "core/shard/retention.h"
+#include "core/shard/send_history.h"
 #include "core/shard/shard_state.h"
 #include "core/shard/transfers.h"
 
@@ -25,12 +25,12 @@ namespace pawl {
 
 class ReceiveRequests {
  public:
-  ReceiveRequests(ShardState& state, LongPolls& polls, MessageStates& states, Retention& retention,
+  ReceiveRequests(ShardState& state, LongPolls& polls, MessageStates& states, SendHistory& history,
                   Transfers& transfers)
       : state_(state),
         polls_(polls),
         states_(states),
-        retention_(retention),
+        history_(history),
         transfers_(transfers),
         nonce_(state.identity.nonce_seed) {}
 
@@ -57,7 +57,7 @@ class ReceiveRequests {
   ShardState& state_;
   LongPolls& polls_;
   MessageStates& states_;
-  Retention& retention_;
+  SendHistory& history_;
   Transfers& transfers_;
   std::uint32_t nonce_;
 };

@@ -8,18 +8,6 @@
 #include "core/base/mutant.h"
 
 namespace pawl {
-namespace {
-
-constexpr Duration forget_pause = seconds(1);  // of a busy FIFO queue, which forgets most itself
-
-Instant next_over(const Queue& queue) {
-  return std::min(queue.fifo ? queue.fifo->next_over() : never,
-                  queue.producers ? queue.producers->next_over() : never);
-}
-
-}  // namespace
-
-// --- retention ---
 
 AgedArrivals& Retention::aged_of(Queue& queue) {
   if (!queue.aged) queue.aged = std::make_unique<AgedArrivals>(state_.times_bytes);
@@ -69,38 +57,6 @@ void Retention::expire_retention(Queue& queue, Instant now, Effects& effects) {
   }
   if (!more && left > 0) return arm_retention(queue);
   arm_retention(queue, now + milliseconds(1));
-}
-
-// --- deduplication, receive attempts and producers ---
-
-Fifo& Retention::fifo_of(Queue& queue) {
-  if (!queue.fifo)
-    queue.fifo =
-        std::make_unique<Fifo>(state_.deduplicated, state_.attempts_bytes, state_.fifo_bytes);
-  return *queue.fifo;
-}
-
-Producers& Retention::producers_of(Queue& queue) {
-  if (!queue.producers) queue.producers = std::make_unique<Producers>(state_.producers_bytes);
-  return *queue.producers;
-}
-
-void Retention::arm_forget(Queue& queue, Instant not_before) {
-  if (queue.forget_armed) return;
-  const Instant due = next_over(queue);
-  if (due == never) return;
-  queue.forget_armed = true;
-  state_.timers.arm(std::max(due, not_before), timer_forget, raw(queue.id),
-                    ++queue.forget_generation);
-}
-
-void Retention::forget_expired(Queue& queue, Instant now) {
-  CHECK(!queue.forget_armed, "the timer of queue {} is armed", raw(queue.id));
-  const std::size_t most = state_.limits.forgotten_a_turn;
-  bool all = !queue.fifo || queue.fifo->forget_over(now, most);
-  if (queue.producers && !queue.producers->forget_over(now, most)) all = false;
-  if (queue.producers && queue.producers->size() == 0) queue.producers.reset();
-  arm_forget(queue, now + (all ? forget_pause : milliseconds(1)));
 }
 
 }  // namespace pawl

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Retention of messages, and the five minutes of deduplication.
+// Retention: the end of messages that have been in a queue for its retention period.
 //
 //   armed --timer--> expire_retention --more, or a later bucket--> armed again
 //
-// A queue has one timer for its oldest bucket of send times (SendTimes), and one for expired sends,
-// receive attempts and producers.
+// A queue has one timer for its oldest bucket of send times (SendTimes).
 //
 // Units:  Instant and Duration are ms.
-// Limits: ShardLimits::retired_a_turn messages and forgotten_a_turn entries a turn.
+// Limits: ShardLimits::retired_a_turn messages a turn.
 // Owner:  core/shard/shard.h.
 #pragma once
 
@@ -25,12 +24,6 @@ class Retention {
   void arm_retention(Queue& queue);
   void expire_retention(Queue& queue, Instant now, Effects& effects);
   AgedArrivals& aged_of(Queue& queue);
-
-  Fifo& fifo_of(Queue& queue);
-  Producers& producers_of(Queue& queue);
-  // Arms the queue's timer for its next expired send, attempt or producer.
-  void arm_forget(Queue& queue, Instant not_before);
-  void forget_expired(Queue& queue, Instant now);
 
  private:
   void arm_retention(Queue& queue, Instant due);

@@ -121,12 +121,12 @@ bool SendRequests::send_first(Queue& queue, SendEntry& entry, const TextKey& key
   CHECK(queue.fifo != nullptr && queue.fifo->dedup.newest() < entry.seq, "seq {} is not the newest",
         entry.seq);
   queue.fifo->dedup.add(key, entry.seq, now);
-  retention_.arm_forget(queue, now);
+  history_.arm(queue, now);
   return true;
 }
 
 bool SendRequests::has_room(SendEntry& entry) const {
-  if (state_.deduplicated < state_.limits.dedup_max) return true;
+  if (history_.has_room()) return true;
   entry.error = Errc::overloaded;
   return false;
 }
@@ -162,7 +162,7 @@ bool SendRequests::take_number(Queue& topic, SendEntry& entry, Instant now, Effe
   entry.seq = topic.next_seq++;
   entry.duplicate = false;
   topic.fifo->dedup.add(key, entry.seq, now);
-  retention_.arm_forget(topic, now);
+  history_.arm(topic, now);
   effects.numbers.push_back({topic.id, entry.seq, key, now});
   return true;
 }
@@ -172,14 +172,14 @@ bool SendRequests::send_once(Queue& queue, SendEntry& entry, const ProducerParam
                              Duration delay, Instant now, Effects& effects) {
   CHECK(!queue.config->is_fifo(), "a producer of FIFO queue {}", raw(queue.id));
   CHECK(entry.sequence >= producer.floor, "sequence {}, floor {}", entry.sequence, producer.floor);
-  Producers& producers = retention_.producers_of(queue);
+  Producers& producers = history_.producers_of(queue);
   const ProducerKey key{producer.id, entry.sequence};
   if (const std::optional<Seq> first = producers.find(key)) {
     entry.seq = *first;
     entry.duplicate = true;
     return !MUTANT(duplicate_reply_early);
   }
-  if (!producers.make_room(key, producer.floor, state_.limits.producers_bytes_max)) {
+  if (!history_.make_room(producers, key, producer.floor)) {
     entry.error = Errc::overloaded;
     return false;
   }
@@ -187,7 +187,7 @@ bool SendRequests::send_once(Queue& queue, SendEntry& entry, const ProducerParam
   if (record == nullptr) return false;
   record->producer = key;
   producers.add(key, producer.floor, entry.seq, now);
-  retention_.arm_forget(queue, now);
+  history_.arm(queue, now);
   return true;
 }
 
@@ -217,7 +217,7 @@ SendRecord* SendRequests::send_one(Queue& queue, SendEntry& entry, Duration dela
 }
 
 bool SendRequests::is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Instant now) {
-  const Seq first = retention_.fifo_of(queue).dedup.find(key, now);
+  const Seq first = history_.fifo_of(queue).dedup.find(key, now);
   if (first == 0) return false;
   if (MUTANT(restart_window)) queue.fifo->dedup.add(key, first, now);
   entry.seq = first;

@@ -11,15 +11,15 @@
 #include "core/queue/request.h"
 #include "core/shard/commit_queue.h"
 #include "core/shard/message_states.h"
-#include "core/shard/retention.h"
+#include "core/shard/send_history.h"
 #include "core/shard/shard_state.h"
 
 namespace pawl {
 
 class SendRequests {
  public:
-  SendRequests(ShardState& state, MessageStates& states, Retention& retention, CommitQueue& commits)
-      : state_(state), states_(states), retention_(retention), commits_(commits) {}
+  SendRequests(ShardState& state, MessageStates& states, SendHistory& history, CommitQueue& commits)
+      : state_(state), states_(states), history_(history), commits_(commits) {}
 
   void send(Queue& queue, Request& request, Instant now, Effects& effects);
   // Sends the only entry of the request to each of its targets.
@@ -46,7 +46,7 @@ class SendRequests {
 
   ShardState& state_;
   MessageStates& states_;
-  Retention& retention_;
+  SendHistory& history_;
   CommitQueue& commits_;
 };
 

@@ -184,7 +184,7 @@ std::size_t Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effec
   if (entry.kind == timer_forget) {
     Queue& queue = *state_.existing_queue(entry.subject);
     queue.forget_armed = false;
-    retention_.forget_expired(queue, now);
+    history_.forget_expired(queue, now);
     return 1;
   }
   if (entry.kind == timer_waiter) {

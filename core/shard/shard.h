@@ -8,7 +8,7 @@
 //
 //   SendRequests, ReceiveRequests, ReceiptRequests, DirectoryRequests   requests
 //   LongPolls, MessageStates, CommitQueue, Retention, Reclaimer         messages, waiting receives
-//   Transfers, MoveTasks, ReplayTasks                                   other queues, replay
+//   Transfers, MoveTasks, ReplayTasks, SendHistory                      other queues, past sends
 //   CheckpointSlicer, StateRestorer                                     checkpoints, recovery
 //
 // A pure state machine: the same requests at the same times give the same effects. The shard loop
@@ -22,6 +22,7 @@
 // Source: SQS Developer Guide, "Visibility timeout", "Delay queues", "Short and long polling".
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -40,6 +41,7 @@
 #include "core/shard/reclaimer.h"
 #include "core/shard/replay_tasks.h"
 #include "core/shard/retention.h"
+#include "core/shard/send_history.h"
 #include "core/shard/send_requests.h"
 #include "core/shard/shard_state.h"
 #include "core/shard/state_restorer.h"
@@ -132,13 +134,9 @@ class Shard {
 
   // --- recovery: the records of the latest checkpoint, then all records in log order, then
   // finish_recovery once the directory is complete; see core/shard/state_restorer.h ---
-  template <typename Record>
-  void restore(const Record& record) {
-    restorer_.restore(record);
-  }
-  template <typename Record>
-  void restore(const Record& record, std::vector<LogPos>& freed) {
-    restorer_.restore(record, freed);
+  template <typename Record, std::same_as<std::vector<LogPos>>... Freed>
+  void restore(const Record& record, Freed&... freed) {
+    restorer_.restore(record, freed...);
   }
   // Deletes queues that are not in the directory; `freed` names their records. `passed` as for
   // expire().
@@ -164,17 +162,18 @@ class Shard {
   LongPolls polls_{state_};
   MessageStates states_{state_, polls_};
   Retention retention_{state_, states_};
+  SendHistory history_{state_};
   Reclaimer reclaimer_{state_, states_};
   CommitQueue commits_{state_, polls_, states_, retention_};
   Transfers transfers_{state_, polls_, states_, commits_};
   MoveTasks moves_{state_, states_, commits_, transfers_};
   ReplayTasks replays_{state_};
-  SendRequests sends_{state_, states_, retention_, commits_};
-  ReceiveRequests receives_{state_, polls_, states_, retention_, transfers_};
+  SendRequests sends_{state_, states_, history_, commits_};
+  ReceiveRequests receives_{state_, polls_, states_, history_, transfers_};
   ReceiptRequests receipts_{state_, states_, transfers_};
   DirectoryRequests changes_{state_, polls_, states_, retention_, reclaimer_, replays_};
   CheckpointSlicer slicer_{state_, states_, transfers_};
-  StateRestorer restorer_{state_, states_, retention_, transfers_, moves_, replays_};
+  StateRestorer restorer_{state_, states_, retention_, history_, transfers_, moves_, replays_};
 };
 
 }  // namespace pawl

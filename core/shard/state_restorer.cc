@@ -65,7 +65,7 @@ void StateRestorer::restore_part(const TimesRecord& record) {
 }
 
 void StateRestorer::restore_part(const DedupRecord& record) {
-  Dedup& dedup = retention_.fifo_of(state_.make_queue(record.queue)).dedup;
+  Dedup& dedup = history_.fifo_of(state_.make_queue(record.queue)).dedup;
   for (const Dedup::Entry& entry : record.entries) dedup.add(entry.key, entry.seq, entry.sent);
 }
 
@@ -74,7 +74,7 @@ void StateRestorer::restore_part(const UnsettledTransferRecord& record) {
 }
 
 void StateRestorer::restore_part(const ProducersRecord& record) {
-  Producers& producers = retention_.producers_of(state_.make_queue(record.queue));
+  Producers& producers = history_.producers_of(state_.make_queue(record.queue));
   for (const Producers::Entry& entry : record.entries) {
     CHECK(entry.id != 0 && entry.run.first >= entry.floor, "producer {}", entry.id);
     producers.restore(entry);
@@ -123,7 +123,7 @@ void StateRestorer::restore(const HeadRecord& record) {
 void StateRestorer::restore(const NumberRecord& record) {
   Queue& topic = state_.make_queue(record.topic);
   topic.next_seq = std::max(topic.next_seq, record.seq + 1);
-  Dedup& dedup = retention_.fifo_of(topic).dedup;
+  Dedup& dedup = history_.fifo_of(topic).dedup;
   if (record.seq > dedup.newest() && !MUTANT(forget_numbers))
     dedup.add(record.dedup, record.seq, record.sent);
 }
@@ -137,11 +137,11 @@ void StateRestorer::restore(const SendRecord& record, std::vector<LogPos>& freed
   const bool moved = carried.from.seq != 0;
   if (moved) transfers_.note_unsettled(carried.from, {record.queue, carried.task});
   if (record.dedup != TextKey{} && !MUTANT(forget_dedup)) {
-    Dedup& dedup = retention_.fifo_of(queue).dedup;
+    Dedup& dedup = history_.fifo_of(queue).dedup;
     if (record.seq > dedup.newest()) dedup.add(record.dedup, record.seq, record.sent);
   }
   if (record.producer.id != 0 && !MUTANT(forget_producers)) {
-    Producers& producers = retention_.producers_of(queue);
+    Producers& producers = history_.producers_of(queue);
     producers.forget_over(record.sent, producers_a_send);
     producers.restore(record.producer, record.seq, record.sent);
   }
@@ -293,7 +293,7 @@ void StateRestorer::resume(Queue& queue, Instant passed, Instant now) {
   queue.times.forget_below(queue.oldest());
   retention_.arm_retention(queue);
   if (queue.producers) queue.producers->sort();
-  retention_.arm_forget(queue, now);
+  history_.arm(queue, now);
   if (queue.moves && queue.moves->running() != nullptr) moves_.arm(queue, now);
   replays_.resume(queue);
 }

@@ -16,6 +16,7 @@
 #include "core/shard/move_tasks.h"
 #include "core/shard/replay_tasks.h"
 #include "core/shard/retention.h"
+#include "core/shard/send_history.h"
 #include "core/shard/shard_state.h"
 #include "core/shard/transfers.h"
 
@@ -24,10 +25,11 @@ namespace pawl {
 class StateRestorer {
  public:
   StateRestorer(ShardState& state, MessageStates& states, Retention& retention,
-                Transfers& transfers, MoveTasks& moves, ReplayTasks& replays)
+                SendHistory& history, Transfers& transfers, MoveTasks& moves, ReplayTasks& replays)
       : state_(state),
         states_(states),
         retention_(retention),
+        history_(history),
         transfers_(transfers),
         moves_(moves),
         replays_(replays) {}
@@ -60,6 +62,7 @@ class StateRestorer {
   ShardState& state_;
   MessageStates& states_;
   Retention& retention_;
+  SendHistory& history_;
   Transfers& transfers_;
   MoveTasks& moves_;
   ReplayTasks& replays_;

@@ -25,7 +25,7 @@ class SendRequestsTest : public testing::Test {
   }
 
   ShardParts parts_;
-  SendRequests sends_{parts_.state, parts_.states, parts_.retention, parts_.commits};
+  SendRequests sends_{parts_.state, parts_.states, parts_.history, parts_.commits};
   std::vector<SendEntry> entries_;
   Request request_;
 };

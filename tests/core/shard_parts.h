@@ -14,6 +14,7 @@
 #include "core/shard/message_states.h"
 #include "core/shard/reclaimer.h"
 #include "core/shard/retention.h"
+#include "core/shard/send_history.h"
 #include "core/shard/shard_state.h"
 #include "core/shard/transfers.h"
 #include "tests/core/secret.h"
@@ -54,6 +55,7 @@ struct ShardParts {
   LongPolls polls{state};
   MessageStates states{state, polls};
   Retention retention{state, states};
+  SendHistory history{state};
   Reclaimer reclaimer{state, states};
   CommitQueue commits{state, polls, states, retention};
   Transfers transfers{state, polls, states, commits};
