@@ -94,8 +94,8 @@ struct AttributeChange {
 
 using Tags = std::vector<std::pair<std::string, std::string>>;  // sorted by key
 
-// The kinds of rows of the directory. A topic has no messages. Its account is "sns/<account>", which
-// no queue can have.
+// The kinds of rows of the directory. A topic has no messages. Its account is "sns/<account>", and
+// no queue can have that.
 enum class ConfigKind : std::uint8_t { queue, topic };
 ConfigKind kind_of(std::string_view row_account);
 // The account without the mark of a topic.
