@@ -148,7 +148,8 @@ void ShardHarness::go() {
 
 void ShardHarness::settle(bool more) {
   int rounds = 0;
-  while (more || !travelling_.empty() || shard_->armed(ShardPart::match) || shard_->next_deadline() <= now_) {
+  while (more || !travelling_.empty() || shard_->armed(ShardPart::match) ||
+         shard_->next_deadline() <= now_) {
     more = one_turn({});
     if (++rounds == 100'000) {
       ADD_FAILURE() << "the shard does not come to rest at " << now_.ms;
