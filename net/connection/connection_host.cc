@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "net/events/event_log.h"
 #include "proto/http/parser.h"
 
 namespace pawl {
@@ -77,9 +78,16 @@ bool ConnectionHost::admit_handshake(std::uint32_t index, std::uint32_t generati
 }
 
 void ConnectionHost::auth_failed(AuthFault fault, Protocol protocol, const PeerAddress& peer) {
-  const std::string line =
-      auth_failures_.add(fault, protocol == Protocol::http ? "http" : "binary", peer, now_);
-  if (!line.empty()) fmt::print(stderr, "{}", line);
+  auth_failures_.add(fault);
+  if (!event_log().admit(EventCode::auth_failed, steady_us())) return;
+  const std::string_view port = protocol == Protocol::http ? "http" : "binary";
+  const std::string address = text_of(peer);
+  event_log().put(
+      Event{EventCode::auth_failed,
+            fmt::format("{}: authentication failed ({}) from {}", port, name_of(fault), address)}
+          .with("port", port)
+          .with("reason", name_of(fault))
+          .with("address", address));
 }
 
 std::unique_ptr<PendingBinaryCall> ConnectionHost::take_call(bool receive) {

@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "core/base/check.h"
+#include "net/events/event_log.h"
 
 namespace pawl {
 namespace {
@@ -26,11 +26,13 @@ void check_enter(int error) {
   if (error == EBUSY || error == EINTR || error == EAGAIN) return;
   CHECK(error == EPERM || error == EACCES || error == ENOSYS, "io_uring_enter: {}",
         std::strerror(error));
-  fmt::print(stderr,
-             "pawl: io_uring_enter was allowed at the start and is refused now ({}): a security "
-             "profile changed. What was acknowledged is on disk. The process stops; start it again "
-             "with `--io threads`, or allow io_uring_enter in the profile.\n",
-             std::strerror(error));
+  emit_last(Event{
+      EventCode::io_uring_revoked,
+      fmt::format("io_uring_enter was allowed at the start and is refused now ({}): a security "
+                  "profile changed. What was acknowledged is on disk. The process stops; start it "
+                  "again with `--io threads`, or allow io_uring_enter in the profile.",
+                  std::strerror(error))}
+                .with("errno", error));
   std::_Exit(1);
 }
 

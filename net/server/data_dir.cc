@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "net/events/event_log.h"
 #include "net/server/remedy.h"
 #include "wal/format/format.h"
 
@@ -168,7 +169,9 @@ std::expected<int, std::string> lock_directory(const std::string& path) {
   for (int attempt = 0;; ++attempt) {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
     if (attempt == lock_tries && holder_has_ended(fd))
-      fmt::print(stderr, "pawl: waits for the last writes of the previous process of {}\n", path);
+      emit(Event{EventCode::data_directory_busy,
+                 fmt::format("waits for the last writes of the previous process of {}", path)}
+               .with("path", path));
     if (attempt >= lock_tries && (attempt >= lock_tries_of_the_dead || !holder_has_ended(fd)))
       break;
     usleep(lock_pause_us);

@@ -13,12 +13,13 @@
 #include <latch>
 #include <vector>
 
+#include "net/events/event_log.h"
 #include "net/io/resource_limits.h"
 
 namespace pawl {
 namespace {
 
-constexpr unsigned other_threads = 2;  // StartWatch, and a spare
+constexpr unsigned other_threads = 3;  // StartWatch, the writer of the event log, and a spare
 
 // For the buffers of a shard's connections; a large --memory gives them more.
 constexpr std::uint64_t connections_memory_least = std::uint64_t{16} << 20;
@@ -116,12 +117,17 @@ void warn_of_group_memory(std::uint64_t memory, unsigned shards) {
   if (memory == 0 || limit.bytes == UINT64_MAX) return;
   const std::uint64_t needed = memory_needed(memory, limit.bytes, shards);
   if (needed <= limit.bytes) return;
-  fmt::print(stderr,
-             "pawl: --memory is {} MiB, with which pawl may need {} MiB, and the control group {} "
-             "allows {} MiB. The kernel may end pawl under load. Raise the limit (MemoryMax= in "
-             "the systemd unit, --memory of a container), or lower --memory to {} MiB\n",
-             mebibytes(memory), mebibytes(needed), limit.group, mebibytes(limit.bytes),
-             mebibytes(memory_shares(limit.bytes, shards).messages));
+  emit(Event{
+      EventCode::memory_above_group_limit,
+      fmt::format(
+          "--memory is {} MiB, with which pawl may need {} MiB, and the control group {} allows "
+          "{} MiB. The kernel may end pawl under load. Raise the limit (MemoryMax= in the "
+          "systemd unit, --memory of a container), or lower --memory to {} MiB",
+          mebibytes(memory), mebibytes(needed), limit.group, mebibytes(limit.bytes),
+          mebibytes(memory_shares(limit.bytes, shards).messages))}
+           .with("memory_bytes", memory)
+           .with("needed_bytes", needed)
+           .with("limit_bytes", limit.bytes));
 }
 
 std::vector<int> allowed_cpus() {

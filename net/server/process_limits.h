@@ -48,7 +48,7 @@ MemoryShares memory_shares(std::uint64_t usable, unsigned shards);
 // The most that a server takes with `memory` for messages.
 std::uint64_t memory_needed(std::uint64_t memory, std::uint64_t usable, unsigned shards);
 
-// Warns on stderr if a server with this --memory (0: not given) may need more than a control group
+// Emits a warning if a server with this --memory (0: not given) may need more than a control group
 // allows, so that the kernel may end the process.
 void warn_of_group_memory(std::uint64_t memory, unsigned shards);
 

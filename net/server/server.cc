@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <optional>
 
 #include "core/base/check.h"
 #include "net/io/listen.h"
@@ -88,13 +87,16 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
                           : std::clamp<unsigned>(static_cast<unsigned>(cpus.size()), 1, shards_max);
   if (auto fits = check_process_limits(shards, options.memory); !fits)
     return std::unexpected(fits.error());
+  server->event_writing_.emplace();
   warn_of_group_memory(options.memory, shards);
   auto data = DataDir::open(options.data, shards, options.segment_bytes);
   if (!data) return std::unexpected(data.error());
   server->data_ = std::move(*data);
   server->data_->note_process();
   if (const std::string risk = copy_on_write_warning(options.data); !risk.empty())
-    fmt::print(stderr, "pawl: {}: {}. {}\n", options.data, risk, copy_on_write_remedy);
+    emit(Event{EventCode::copy_on_write_disk,
+               fmt::format("{}: {}. {}", options.data, risk, copy_on_write_remedy)}
+             .with("path", options.data));
   const std::uint32_t made_with = server->data_->identity().shards;
   if (options.shards != 0 && options.shards != made_with) {
     return std::unexpected(
@@ -108,6 +110,7 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
   }
   if (auto recovered = server->recover(); !recovered) return std::unexpected(recovered.error());
   if (auto launched = server->launch(); !launched) return std::unexpected(launched.error());
+  event_log().flush();  // its lines precede the ready line
   return server;
 }
 
@@ -204,17 +207,20 @@ void Server::follow_clock() {
   EngineClock& clock = shared_->clock;
   const EngineClock::Followed followed = clock.follow();
   if (followed.stepped_us != 0)
-    fmt::print(stderr,
-               "pawl: the wall clock was set by {:+} s; the age of messages does not change\n",
-               followed.stepped_us / 1'000'000);
+    emit(Event{EventCode::wall_clock_set,
+               fmt::format("the wall clock was set by {:+} s; the age of messages does not change",
+                           followed.stepped_us / 1'000'000)}
+             .with("stepped_us", followed.stepped_us));
   if (followed.counted_us != 0)
-    fmt::print(stderr, "pawl: the {} s that the machine was off count from now on\n",
-               followed.counted_us / 1'000'000);
+    emit(Event{EventCode::time_off_counted,
+               fmt::format("the {} s that the machine was off count from now on",
+                           followed.counted_us / 1'000'000)}
+             .with("counted_us", followed.counted_us));
   if (!followed.changed) return;
   DataIdentity next = data_->identity();
   next.clock = clock.anchor();
   if (auto written = data_->write(next); !written) {
-    fmt::print(stderr, "pawl: {}\n", written.error());
+    emit(Event{EventCode::clock_not_saved, written.error()});
     return;
   }
   clock.noted();
@@ -268,20 +274,22 @@ int Server::run() {
     follow_clock();
   }
   const bool late = drain_end && !drained();
-  fmt::print(stderr,
-             "pawl: stops when all requests are answered{}; a second signal stops it at once\n",
-             late ? ", without waiting for the drain to end" : "");
+  emit(Event{EventCode::stopping,
+             fmt::format("stops when all requests are answered{}; a second signal stops it at once",
+                         late ? ", without waiting for the drain to end" : "")});
   let_signals(Ends::stop);
   stop();
   return 0;
 }
 
 void Server::begin_drain() {
-  fmt::print(stderr,
-             "pawl: drains: new connections are refused. Stops when the clients have their answers "
-             "and have answered what was pushed to them, at the latest after {} minutes; SIGTERM "
-             "stops it now\n",
-             drain_max.count());
+  emit(Event{
+      EventCode::draining,
+      fmt::format(
+          "drains: new connections are refused. Stops when the clients have their answers and "
+          "have answered what was pushed to them, at the latest after {} minutes; SIGTERM stops "
+          "it now",
+          drain_max.count())});
   enter(Stage::draining);
 }
 
@@ -298,11 +306,12 @@ void Server::reload() {
   ReloadableSettings::Values settings = settings_->current();
   const auto take = [](auto& current, auto loaded, const char* what) {
     if (loaded) {
-      if (*loaded != nullptr) fmt::print(stderr, "pawl: SIGHUP: {} read again\n", what);
+      if (*loaded != nullptr)
+        emit(Event{EventCode::settings_reloaded, fmt::format("SIGHUP: {} read again", what)});
       current = std::move(*loaded);
     } else {
-      fmt::print(stderr, "pawl: SIGHUP: not {}, which stay as they were: {}\n", what,
-                 loaded.error());
+      emit(Event{EventCode::settings_not_reloaded,
+                 fmt::format("SIGHUP: not {}, which stay as they were: {}", what, loaded.error())});
     }
   };
   take(settings.tls, load_tls(), "certificate and key");

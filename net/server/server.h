@@ -19,11 +19,13 @@
 #include <functional>
 #include <latch>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "net/events/event_log.h"
 #include "net/server/data_dir.h"
 #include "net/server/handed_sockets.h"
 #include "net/server/process_limits.h"
@@ -84,7 +86,7 @@ class Server {
   bool drained() const;
   // Refuses connections, answers pending requests, flushes. Blocks until done.
   void stop();
-  // Reloads certificate and keys. Errors go to stderr; the failed part keeps its current value.
+  // Reloads certificate and keys. Errors become events; the failed part keeps its current value.
   void reload();
   // host:port as bound, or the path of the Unix socket. There is a listener for the protocol.
   const std::string& address(Protocol protocol) const;
@@ -147,6 +149,7 @@ class Server {
   void note_unserved_accounts() const;
   std::expected<void, std::string> note_start();
 
+  std::optional<EventWriting> event_writing_;  // until all others are gone
   ServerOptions options_;
   MemoryShares memory_shares_;  // of this machine; set by make_shared_state()
   std::unique_ptr<DataDir> data_;

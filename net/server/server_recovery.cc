@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <random>
 
@@ -30,28 +31,37 @@ std::uint32_t connections_allowed(std::uint32_t explicit_max) {
   const std::uint64_t most = share > 2 * admin ? share - admin : share;
   if (asked <= most) return asked;
   if (explicit_max != 0)
-    fmt::print(stderr,
-               "pawl: the limit of connections is {} instead of {}: this process may open {} "
-               "files, of which a quarter is for the logs and {} for the admin port. Raise the "
-               "limit of files for more (ulimit -n, LimitNOFILE).\n",
-               most, asked, files.rlim_cur, share - most);
+    emit(Event{
+        EventCode::connections_limited,
+        fmt::format("the limit of connections is {} instead of {}: this process may open {} "
+                    "files, of which a quarter is for the logs and {} for the admin port. Raise "
+                    "the limit of files for more (ulimit -n, LimitNOFILE).",
+                    most, asked, files.rlim_cur, share - most)}
+             .with("connections", most)
+             .with("asked", asked)
+             .with("files", files.rlim_cur));
   return static_cast<std::uint32_t>(most);
 }
 
-std::string calibration_text(const Calibration& calibration) {
+Event calibration_event(const Calibration& calibration) {
   if (!calibration.measured) {
-    return fmt::format(
-        "pawl: the disk is full: durable writes were not measured; using {}. Receives and deletes "
-        "work; free space on the disk for sends\n",
-        name_of(calibration.kind));
+    return Event{
+        EventCode::disk_not_calibrated,
+        fmt::format("the disk is full: durable writes were not measured; using {}. Receives "
+                    "and deletes work; free space on the disk for sends",
+                    name_of(calibration.kind))}
+        .with("flush", name_of(calibration.kind));
   }
-  return fmt::format(
-      "pawl: durable 4 KiB write beside a busy loop: linked fdatasync {:.0f} us, dsync "
-      "{:.0f} us; the "
-      "device shows {}FUA; using {}{}\n",
-      calibration.linked_us, calibration.dsync_us, calibration.fua ? "" : "no ",
-      name_of(calibration.kind),
-      calibration.direct ? "" : " (no O_DIRECT here: through the page cache)");
+  return Event{
+      EventCode::disk_calibrated,
+      fmt::format("durable 4 KiB write beside a busy loop: linked fdatasync {:.0f} us, dsync "
+                  "{:.0f} us; the device shows {}FUA; using {}{}",
+                  calibration.linked_us, calibration.dsync_us, calibration.fua ? "" : "no ",
+                  name_of(calibration.kind),
+                  calibration.direct ? "" : " (no O_DIRECT here: through the page cache)")}
+      .with("flush", name_of(calibration.kind))
+      .with("linked_us", std::lround(calibration.linked_us))
+      .with("dsync_us", std::lround(calibration.dsync_us));
 }
 
 }  // namespace
@@ -245,31 +255,43 @@ std::vector<ShardEngine*> Server::engines() const {
 
 // Reports the calibration of the disk, and damage found in the logs.
 void Server::report_recoveries() const {
-  if (shared_->ring.error != 0) fmt::print(stderr, "pawl: {}\n", fallback_text(shared_->ring));
-  fmt::print(stderr, "{}", calibration_text(workers_[0]->calibration()));
+  if (shared_->ring.error != 0)
+    emit(Event{EventCode::io_uring_refused, fallback_text(shared_->ring)}.with(
+        "errno", shared_->ring.error));
+  emit(calibration_event(workers_[0]->calibration()));
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     CHECK(workers_[i]->opened(), "shard {} has no log", i);
     const RecoveryReport& report = workers_[i]->engine().report();
     for (const std::uint64_t segment : report.unreadable_segments) {
-      fmt::print(stderr,
-                 "pawl: shard {}: the header of segment {} is damaged: its messages may be "
-                 "unreadable. Stop the server: `pawl wal verify {}` names them, `pawl wal repair` "
-                 "sets them aside.\n",
-                 i, segment_name(segment), options_.data);
+      emit(Event{
+          EventCode::segment_header_damaged,
+          fmt::format("shard {}: the header of segment {} is damaged: its messages may be "
+                      "unreadable. Stop the server: `pawl wal verify {}` names them, `pawl wal "
+                      "repair` sets them aside.",
+                      i, segment_name(segment), options_.data)}
+               .with("shard", i)
+               .with("segment", segment_name(segment))
+               .with("path", options_.data));
     }
     if (report.passed_over != 0) {
-      fmt::print(stderr,
-                 "pawl: shard {}: skips {} optional parts of records that a newer version wrote; "
-                 "the latest is {} {}\n",
-                 i, report.passed_over, name_of(report.passed_over_latest.kind),
-                 report.passed_over_latest.value);
+      emit(Event{
+          EventCode::newer_parts_skipped,
+          fmt::format("shard {}: skips {} optional parts of records that a newer version wrote; "
+                      "the latest is {} {}",
+                      i, report.passed_over, name_of(report.passed_over_latest.kind),
+                      report.passed_over_latest.value)}
+               .with("shard", i)
+               .with("parts", report.passed_over));
     }
     if (report.torn_at != 0) {
-      fmt::print(stderr,
-                 "pawl: shard {}: the last write, at lsn {}, is incomplete and was cut off: the "
-                 "process or the power ended during this write or within {} ms after it. In the "
-                 "second case it may have been acknowledged\n",
-                 i, report.torn_at, LogOptions{}.vouch_after.ms);
+      emit(Event{
+          EventCode::torn_write_cut_off,
+          fmt::format("shard {}: the last write, at lsn {}, is incomplete and was cut off: the "
+                      "process or the power ended during this write or within {} ms after it. In "
+                      "the second case it may have been acknowledged",
+                      i, report.torn_at, LogOptions{}.vouch_after.ms)}
+               .with("shard", i)
+               .with("lsn", report.torn_at));
     }
   }
 }
@@ -299,13 +321,17 @@ void Server::note_unserved_accounts() const {
     if (!served) ++queues[account];
   });
   for (const auto& [account, count] : queues) {
-    fmt::print(
-        stderr,
-        "pawl: {} has {} queue{} and topics of account {}, which {}, so no list shows them. Start "
-        "with {} to serve them\n",
-        options_.data, count, count == 1 ? "" : "s", account,
-        keys ? "no access key signs for" : fmt::format("is not --account {}", options_.account),
-        keys ? "a key for that account" : fmt::format("--account {}", account));
+    emit(Event{
+        EventCode::account_not_served,
+        fmt::format(
+            "{} has {} queue{} and topics of account {}, which {}, so no list shows them. Start "
+            "with {} to serve them",
+            options_.data, count, count == 1 ? "" : "s", account,
+            keys ? "no access key signs for" : fmt::format("is not --account {}", options_.account),
+            keys ? "a key for that account" : fmt::format("--account {}", account))}
+             .with("path", options_.data)
+             .with("account", account)
+             .with("queues", count));
   }
 }
 
@@ -322,14 +348,17 @@ std::expected<void, std::string> Server::note_start() {
   if (auto written = data_->write(next); !written) return written;
   clock.noted();
   for (const ClockFault& fault : clock_faults())
-    fmt::print(stderr, "pawl: {}. {}\n", fault.what, fault.remedy);
+    emit(Event{EventCode::clock_hidden, fmt::format("{}. {}", fault.what, fault.remedy)});
   if (clock.waits()) {
-    fmt::print(stderr,
-               "pawl: by the wall clock {} s have passed since pawl ended, but the machine was "
-               "restarted since, and its kernel does not report a synchronised clock. These "
-               "seconds count for retention, delays and timeouts as soon as it does, when the "
-               "clock was not set for {} minutes, or after a start with --trust-clock yes\n",
-               clock.uncounted_us() / 1'000'000, EngineClock::steady_us / 60'000'000);
+    emit(Event{
+        EventCode::clock_waits,
+        fmt::format(
+            "by the wall clock {} s have passed since pawl ended, but the machine was restarted "
+            "since, and its kernel does not report a synchronised clock. These seconds count for "
+            "retention, delays and timeouts as soon as it does, when the clock was not set for "
+            "{} minutes, or after a start with --trust-clock yes",
+            clock.uncounted_us() / 1'000'000, EngineClock::steady_us / 60'000'000)}
+             .with("uncounted_us", clock.uncounted_us()));
   }
   return {};
 }

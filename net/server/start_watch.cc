@@ -9,11 +9,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <string_view>
 
 #include "core/base/check.h"
+#include "net/events/event_log.h"
 #include "net/io/listen.h"
 #include "proto/http/parser.h"
 
@@ -44,7 +44,7 @@ void StartWatch::run() {
   for (;;) {
     if (!readable(listener_, say_after_ms)) {
       if (over_) return;
-      fmt::print(stderr, "pawl: {}", text());
+      emit(Event{EventCode::recovery_progress, text()});
       continue;
     }
     const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
@@ -83,7 +83,7 @@ void StartWatch::answer(int socket) {
   if (body.empty()) {
     const bool alive = request.path == "/livez";
     status = alive ? 200 : 503;
-    body = alive ? "ok\n" : text();
+    body = alive ? "ok\n" : text() + "\n";
   }
   std::string out;
   append_response(out, status, "text/plain; charset=utf-8", {}, {}, body, false,
@@ -99,7 +99,7 @@ std::string StartWatch::text() const {
     read += shard.read.load(std::memory_order_relaxed);
     total += shard.total.load(std::memory_order_relaxed);
   }
-  if (total == 0) return "starting: the log is being opened\n";
+  if (total == 0) return "starting: the log is being opened";
   read = std::min(read, total);
   constexpr std::uint64_t mib = 1 << 20;
   const std::uint64_t percent = read * 100 / total;
@@ -111,7 +111,7 @@ std::string StartWatch::text() const {
           : fmt::format(
                 ", about {:.0f} s left",
                 passed * static_cast<double>(total - read) / static_cast<double>(read) + 0.5);
-  return fmt::format("starting: {} % of the log is read, {} of {} MiB{}\n", percent, read / mib,
+  return fmt::format("starting: {} % of the log is read, {} of {} MiB{}", percent, read / mib,
                      total / mib, left);
 }
 

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -18,6 +17,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "net/events/event_log.h"
 #include "net/server/machine.h"
 #include "net/server/policy_filter.h"
 #include "net/server/remedy.h"
@@ -216,10 +216,13 @@ void Worker::close_log() {
     closed = engine_->log().close_clean();
   }
   if (closed) return;
-  fmt::print(stderr,
-             "pawl: shard {}: the log is complete but could not be marked as closed ({}): {}. The "
-             "next start reads all of it\n",
-             raw(options_.id), closed.error().what, std::strerror(closed.error().sys));
+  emit(Event{
+      EventCode::log_not_closed,
+      fmt::format("shard {}: the log is complete but could not be marked as closed ({}): {}. The "
+                  "next start reads all of it",
+                  raw(options_.id), closed.error().what, std::strerror(closed.error().sys))}
+           .with("shard", raw(options_.id))
+           .with("errno", closed.error().sys));
 }
 
 void Worker::dispatch(RingTag tag, std::int32_t result, std::uint32_t flags) {
@@ -326,10 +329,13 @@ void Worker::note_refusals() {
   if (out_of_space_) return;
   out_of_space_ = true;
   numbers_.disk_full.store(1, std::memory_order_relaxed);
-  fmt::print(stderr,
-             "pawl: shard {}: sends are refused: there is no space for another segment in {}. "
-             "Receives and deletes continue. Free space on that disk, or delete messages.\n",
-             raw(options_.id), options_.directory);
+  emit(Event{
+      EventCode::disk_full,
+      fmt::format("shard {}: sends are refused: there is no space for another segment in {}. "
+                  "Receives and deletes continue. Free space on that disk, or delete messages.",
+                  raw(options_.id), options_.directory)}
+           .with("shard", raw(options_.id))
+           .with("path", options_.directory));
 }
 
 // Clears out_of_space_ after a second without a refusal, when a message of any size has space.
@@ -338,8 +344,11 @@ void Worker::look_for_space() {
   if (out_of_space_ && now_us_ - refused_us_ > 1'000'000 &&
       log.check_free_space(log.max_record_bytes(), Log::From::sender) != Errc::no_space) {
     out_of_space_ = false;
-    fmt::print(stderr, "pawl: shard {}: sends are accepted again: there is space in {}\n",
-               raw(options_.id), options_.directory);
+    emit(Event{EventCode::disk_has_space,
+               fmt::format("shard {}: sends are accepted again: there is space in {}",
+                           raw(options_.id), options_.directory)}
+             .with("shard", raw(options_.id))
+             .with("path", options_.directory));
   }
   numbers_.disk_full.store(out_of_space_ || log.stats().disk_full ? 1 : 0,
                            std::memory_order_relaxed);
@@ -349,14 +358,19 @@ void Worker::note_files_set_aside() {
   const LogStats log = engine_->log().stats();
   if (log.files_set_aside == files_set_aside_) return;
   files_set_aside_ = log.files_set_aside;
-  fmt::print(stderr,
-             "pawl: shard {}: {} new file{} of the log could not be written ({}) and {} set aside "
-             "in {} with names ending in .bad. The disk has bad blocks: replace it. After {} such "
-             "files the shard fails.\n",
-             raw(options_.id), log.files_set_aside, log.files_set_aside == 1 ? "" : "s",
-             log.set_aside_errno != 0 ? std::strerror(log.set_aside_errno) : "before this start",
-             log.files_set_aside == 1 ? "is" : "are", options_.directory,
-             SegmentPool::set_aside_max);
+  emit(Event{
+      EventCode::new_file_set_aside,
+      fmt::format(
+          "shard {}: {} new file{} of the log could not be written ({}) and {} set aside in {} "
+          "with names ending in .bad. The disk has bad blocks: replace it. After {} such files "
+          "the shard fails.",
+          raw(options_.id), log.files_set_aside, log.files_set_aside == 1 ? "" : "s",
+          log.set_aside_errno != 0 ? std::strerror(log.set_aside_errno) : "before this start",
+          log.files_set_aside == 1 ? "is" : "are", options_.directory, SegmentPool::set_aside_max)}
+           .with("shard", raw(options_.id))
+           .with("path", options_.directory)
+           .with("errno", log.set_aside_errno)
+           .with("files", log.files_set_aside));
 }
 
 // Runs once a second, which limits the log to one line a second.
@@ -366,11 +380,17 @@ void Worker::note_unreadable() {
   CHECK(stats.unreadable > unreadable_, "{} unreadable messages after {}", stats.unreadable,
         unreadable_);
   const ConfigPtr* const queue = engine_->shard().directory().find(stats.unreadable_queue);
-  fmt::print(stderr,
-             "pawl: shard {}: {} messages cannot be read and are set aside; the latest is sequence "
-             "number {} of queue {}. `pawl wal repair` shows what is lost.\n",
-             raw(options_.id), stats.unreadable - unreadable_, stats.unreadable_seq,
-             queue != nullptr ? (*queue)->name : fmt::format("{}", raw(stats.unreadable_queue)));
+  const std::string name =
+      queue != nullptr ? (*queue)->name : fmt::format("{}", raw(stats.unreadable_queue));
+  emit(Event{
+      EventCode::message_unreadable,
+      fmt::format("shard {}: {} messages cannot be read and are set aside; the latest is "
+                  "sequence number {} of queue {}. `pawl wal repair` shows what is lost.",
+                  raw(options_.id), stats.unreadable - unreadable_, stats.unreadable_seq, name)}
+           .with("shard", raw(options_.id))
+           .with("messages", stats.unreadable - unreadable_)
+           .with("sequence_number", stats.unreadable_seq)
+           .with("queue", name));
   unreadable_ = stats.unreadable;
 }
 
@@ -442,14 +462,17 @@ bool Worker::drain_step() {
 }
 
 void Worker::die(const LogFailure& failure) const {
-  fmt::print(stderr,
-             "pawl: shard {}: {} failed at lsn {} of {}: {} (errno {}). What was acknowledged is "
-             "on disk; nothing after it "
-             "was. The process stops so that nothing is acknowledged that is not. Check the disk, "
-             "then start again.\n",
-             raw(options_.id), failure.what, failure.lsn, options_.directory,
-             std::strerror(failure.sys), failure.sys);
-  std::fflush(stderr);
+  emit_last(Event{
+      EventCode::log_failed,
+      fmt::format("shard {}: {} failed at lsn {} of {}: {} (errno {}). What was acknowledged is "
+                  "on disk; nothing after it was. The process stops so that nothing is "
+                  "acknowledged that is not. Check the disk, then start again.",
+                  raw(options_.id), failure.what, failure.lsn, options_.directory,
+                  std::strerror(failure.sys), failure.sys)}
+                .with("shard", raw(options_.id))
+                .with("path", options_.directory)
+                .with("errno", failure.sys)
+                .with("lsn", failure.lsn));
   std::_Exit(1);
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "net/events/event_log.h"
 #include "tests/net/live_server.h"
 
 namespace pawl {
@@ -123,6 +124,7 @@ TEST_F(AuthTest, FailuresAreCountedByReasonAndLoggedWithTheAddress) {
     send_all(admin, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
     text = read_responses(admin, 1);
   }
+  EXPECT_TRUE(event_log().flush());
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_TRUE(text.contains(mismatch)) << text;
   EXPECT_TRUE(text.contains(missing)) << text;

@@ -60,6 +60,12 @@ CASES = [
     ("net/engine/a.cc", '"net/io/b.h"', "net/engine may include only"),
     ("net/engine/a.cc", "<sys/timex.h>", "read no clock"),
     ("net/engine/a.cc", "<unistd.h>", "no system call"),
+    ("net/events/a.cc", '"proto/text/b.h"', ""),
+    ("net/events/a.cc", '"proto/http/b.h"', "net/events may include only core/base, net/events, proto/text"),
+    ("net/events/a.cc", '"net/io/b.h"', "net/events may include only"),
+    ("net/engine/a.cc", '"net/events/b.h"', "net/engine may include only"),
+    ("net/io/a.cc", '"net/events/b.h"', ""),
+    ("net/connection/a.cc", '"net/events/b.h"', ""),
     ("net/io/a.cc", '"net/engine/b.h"', ""),
     ("net/io/a.cc", '"net/connection/b.h"', "net/io may include only"),
     ("net/connection/a.cc", '"proto/b.h"', ""),
@@ -110,7 +116,7 @@ CASES = [
 
 def tree(place, file, header):
     root = pathlib.Path(place)
-    for folder in ("core/base", "core/containers", "core/queue", "core/shard", "proto", "proto/text", "proto/http", "proto/auth", "proto/aws", "proto/sqs", "proto/sns", "proto/binary", "wal", "wal/format", "wal/segments", "wal/recovery", "wal/repair", "net/engine", "net/io", "net/connection", "net/server", "net/client/pawl", "net/client",
+    for folder in ("core/base", "core/containers", "core/queue", "core/shard", "proto", "proto/text", "proto/http", "proto/auth", "proto/aws", "proto/sqs", "proto/sns", "proto/binary", "wal", "wal/format", "wal/segments", "wal/recovery", "wal/repair", "net/engine", "net/events", "net/io", "net/connection", "net/server", "net/client/pawl", "net/client",
                    "tools", "tools/doctor", "tools/verbs", "tests"):
         (root / folder).mkdir(parents=True, exist_ok=True)
         (root / folder / "b.h").touch()

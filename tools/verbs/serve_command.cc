@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "net/events/event_log.h"
 #include "net/server/server.h"
 #include "tools/commands.h"
 #include "tools/serve_config.h"
@@ -38,29 +39,35 @@ std::expected<ServerOptions, std::string> options_of(const ServeRequest& asked) 
     if (asked.options.at(flag).given()) given.try_emplace(flag, alone ? "yes" : text, "--" + flag);
   }
   read_environment(given);
-  for (const std::string& name : unknown_variables()) fmt::print(stderr, "warning: {}\n", name);
   if (!asked.config.empty())
     if (const auto read = read_config_file(asked.config, given); !read)
       return std::unexpected(read.error());
   return make_server_options(given);
 }
 
+void warn_of_unknown_variables() {
+  for (const std::string& warning : unknown_variables())
+    emit(Event{EventCode::unknown_variable, warning});
+}
+
 int serve(const ServeRequest& asked) {
   auto options = options_of(asked);
+  warn_of_unknown_variables();
   if (!options) return refuse(options.error());
   options->insecure_no_auth = asked.insecure;
   if (const auto exposed = check_exposure(*options); !exposed) {
     if (!asked.insecure) return refuse(exposed.error());
-    fmt::print(stderr,
-               "warning: serving other machines without credentials (--insecure-no-auth): http {}, "
-               "admin {}, binary {}\n",
-               options->http, options->admin, options->binary);
+    emit(Event{
+        EventCode::exposed_without_credentials,
+        fmt::format("serving other machines without credentials (--insecure-no-auth): http {}, "
+                    "admin {}, binary {}",
+                    options->http, options->admin, options->binary)});
   }
   if (const std::string warning = exposure_warning(*options); !warning.empty())
-    fmt::print(stderr, "warning: {}\n", warning);
+    emit(Event{EventCode::exposed_without_tls, warning});
   auto server = Server::start(*options);
   if (!server) {
-    fmt::print(stderr, "error: {}\n", server.error());
+    emit(Event{EventCode::start_failed, server.error()});
     return exit_failure;
   }
   fmt::print("{}\n", (*server)->ready_line());

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The events that the server reports: one code for each, with a row of constants.
+//
+// The name of a code is that of its enumerator. Alerts match it, so a released name never changes.
+// README.md of this folder explains each code to operators; event_code_test compares both.
+//
+// Limits: EventRow::lines_a_minute bounds the lines of a code (event_limit.h).
+// Owner:  constants of the program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace pawl {
+
+enum class EventLevel : std::uint8_t {
+  error,    // something does not work, or data is lost
+  warning,  // the server works; an operator should change something
+  info,
+};
+std::string_view name_of(EventLevel level);
+
+enum class EventCode : std::uint8_t {
+  // --- startup ---
+  start_failed,
+  unknown_variable,
+  exposed_without_credentials,
+  exposed_without_tls,
+  data_directory_busy,
+  recovery_progress,
+  memory_above_group_limit,
+  copy_on_write_disk,
+  connections_limited,
+  io_uring_refused,
+  disk_calibrated,
+  disk_not_calibrated,
+  segment_header_damaged,
+  newer_parts_skipped,
+  torn_write_cut_off,
+  account_not_served,
+  // --- clock ---
+  clock_hidden,
+  clock_waits,
+  wall_clock_set,
+  time_off_counted,
+  clock_not_saved,
+  // --- disk and log ---
+  disk_full,
+  disk_has_space,
+  new_file_set_aside,
+  message_unreadable,
+  log_failed,
+  log_not_closed,
+  io_uring_revoked,
+  // --- clients, signals ---
+  auth_failed,
+  settings_reloaded,
+  settings_not_reloaded,
+  draining,
+  stopping,
+};
+inline constexpr std::size_t event_codes = static_cast<std::size_t>(EventCode::stopping) + 1;
+std::string_view name_of(EventCode code);
+
+struct EventRow {
+  EventCode code;
+  EventLevel level;
+  std::string_view message;  // constant, unlike the text of an event
+  std::uint32_t lines_a_minute;
+  std::string_view prefix = "pawl: ";  // of a line of text
+};
+const EventRow& row_of(EventCode code);
+
+}  // namespace pawl

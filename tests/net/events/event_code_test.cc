@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/events/event_code.h"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+namespace pawl {
+namespace {
+
+std::string text_of_file(const std::filesystem::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// All sources that may emit an event.
+std::string emitting_sources() {
+  std::string all;
+  for (const char* folder : {"net", "tools"}) {
+    const std::filesystem::path path = std::string(PAWL_SOURCES "/") + folder;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
+      const bool of_the_log = entry.path().parent_path().filename() == "events";
+      if (entry.path().extension() == ".cc" && !of_the_log) all += text_of_file(entry.path());
+    }
+  }
+  return all;
+}
+
+TEST(EventCode, IsEmittedSomewhere) {
+  const std::string sources = emitting_sources();
+  for (std::size_t i = 0; i < event_codes; ++i) {
+    const std::string name = fmt::format("EventCode::{}", name_of(static_cast<EventCode>(i)));
+    const std::size_t at = sources.find(name);
+    ASSERT_NE(at, std::string::npos) << name;
+  }
+}
+
+TEST(EventCode, HasARowInTheReadmeAndNoRowIsLeftOver) {
+  const std::string readme = text_of_file(PAWL_SOURCES "/net/events/README.md");
+  std::size_t rows = 0;
+  for (std::size_t at = readme.find("\n| `"); at != std::string::npos;
+       at = readme.find("\n| `", at + 1)) {
+    const std::string line = readme.substr(at + 1, readme.find('\n', at + 1) - at - 1);
+    if (line.contains("` | error |") || line.contains("` | warning |") ||
+        line.contains("` | info |"))
+      ++rows;
+  }
+  EXPECT_EQ(rows, event_codes);
+  for (std::size_t i = 0; i < event_codes; ++i) {
+    const EventRow& row = row_of(static_cast<EventCode>(i));
+    const std::string begin = fmt::format("\n| `{}` | {} | {} | {} | ", name_of(row.code),
+                                          name_of(row.level), row.message, row.lines_a_minute);
+    EXPECT_TRUE(readme.contains(begin)) << begin;
+  }
+}
+
+TEST(EventCode, HasANameAndAMessageOfItsOwn) {
+  std::set<std::string_view> names, messages;
+  for (std::size_t i = 0; i < event_codes; ++i) {
+    const EventRow& row = row_of(static_cast<EventCode>(i));
+    names.insert(name_of(row.code));
+    messages.insert(row.message);
+    EXPECT_EQ(name_of(row.code).find_first_not_of("abcdefghijklmnopqrstuvwxyz_"),
+              std::string::npos);
+    EXPECT_FALSE(row.message.ends_with('.')) << "a phrase that other words may follow";
+  }
+  EXPECT_EQ(names.size(), event_codes);
+  EXPECT_EQ(messages.size(), event_codes);
+  EXPECT_FALSE(messages.contains(""));
+}
+
+}  // namespace
+}  // namespace pawl
