@@ -59,6 +59,10 @@ class House(unittest.TestCase):
                 "a.fetch_add(f(1),\n  std::memory_order_release);\nif (b.load()) a.store(g(2));\n++a;\nb = true;\nc = 1; d == a;\n")
         self.assertEqual(sorted(house.unordered_atomics(code)), ["++a;", ".load()", ".store(g(2))", "b = true;"])
 
+    def test_a_print_to_stderr_is_found_in_each_of_its_forms(self):
+        code = "fmt::print(stderr, x);\nstd::cerr << x;\nwrite(STDERR_FILENO, x, 1);\nperror(x);\nemit(x);\nint stderr_lines;\n"
+        self.assertEqual(house.prints_to_stderr(code), code.split("\n")[:4])
+
     def test_comments_and_strings_are_no_code(self):
         self.assertEqual(house.bare('a("CHECK(x)");  // CHECK(y)\nb'), 'a("");  \nb')
 
@@ -70,6 +74,9 @@ class House(unittest.TestCase):
                 "core/shard/a.h": '#include "core/shard/shard.h"\n',
                 "core/shard/a.cc": "x\n" * 501,
                 "wal/log.h": '#include "core/shard/a.h"\n',
+                "net/io/print.cc": 'fmt::print(stderr, "{}", "stderr");\nint errors;  // stderr\n',
+                "net/events/print.cc": 'fmt::print(stderr, "");\n',
+                "net/client/examples/print.cc": 'fmt::print(stderr, "");\n',
                 "tests/core/a_test.cc": "TEST(A, IsThere) {}\nTEST_F(B,\n       IsThereToo) {}",
                 "tests/FOUND.md": "`A.IsThere` `B.IsThere*` `A.IsGone` `A.IsTh`",
                 "tests/x/CMakeLists.txt": "add(${PROJECT_SOURCE_DIR}/wal/log.cc)",
@@ -85,7 +92,8 @@ class House(unittest.TestCase):
             self.assertEqual(details["modules without a test file of their name"], ["core/shard/shard.h", "wal/log.h"])
             self.assertEqual(figures["lines of core/shard/shard.h"], 3)
             self.assertEqual(details["tests named in FOUND.md that do not exist"], ["A.IsGone", "A.IsTh"])
-            self.assertEqual(len(details["sources without a license line"]), 4)
+            self.assertEqual(details["prints to stderr in net"], ['net/io/print.cc: fmt::print(stderr, "", "");'])
+            self.assertEqual(len(details["sources without a license line"]), 7)
             self.assertNotIn("core/shard/shard.h", details["sources without a license line"])
             self.assertEqual(figures["two-way pairs of rooms"], 0)
 
