@@ -164,6 +164,8 @@ const ServeKey keys[] = {
     {"server", "io", "io", "auto|uring|threads", "Backend for sockets and disk: io_uring, or threads where io_uring is refused", "auto",
      [](Options& o, const Text& t) { o.io = t; return t == "auto" || t == "uring" || t == "threads"; }},
     {"server", "memory", "memory", "SIZE", "Memory for messages, for example 512MiB or 4GiB; at least 32MiB", "at most half of what the machine or its control groups allow", assign_memory},
+    {"server", "log-format", "log-format", "text|json", "Format of the lines on stderr: sentences, or a JSON object for each event", "text",
+     [](Options& o, const Text& t) { o.log_format = t == "json" ? LogFormat::json : LogFormat::text; return t == "text" || t == "json"; }},
     {"server", "trust-clock", "trust-clock", "yes|no", "After a reboot: count at once the time that the machine was off, by its wall clock", "no",
      [](Options& o, const Text& t) { return assign_yes_no(o.trust_clock, t); }},
     {"listen", "http", "http", "ADDR:PORT", "Address for SQS clients; port 0 picks a free one", "127.0.0.1:9324",

@@ -60,10 +60,11 @@ struct ServerOptions {
   std::uint32_t account_queues_max = 0;
   bool strict_sqs = false;  // as AWS where pawl is more helpful, see tools/README.md
   ConnectionTimes times;
-  std::string poll = "auto";  // auto | always | never
-  std::string io = "auto";    // auto | uring | threads: see net/io/ring_choice.h
-  bool trust_clock = false;   // after a reboot: see net/engine/clock.h
-  std::uint64_t memory = 0;   // bytes for bodies and metadata; 0: half of the machine or cgroup
+  std::string poll = "auto";               // auto | always | never
+  std::string io = "auto";                 // auto | uring | threads: see net/io/ring_choice.h
+  LogFormat log_format = LogFormat::text;  // of the process, which the caller of start() sets
+  bool trust_clock = false;                // after a reboot: see net/engine/clock.h
+  std::uint64_t memory = 0;  // bytes for bodies and metadata; 0: half of the machine or cgroup
   std::string region = "us-east-1";
   std::string account = "000000000000";
   std::string base_url;  // base of returned queue URLs; empty: the request's Host

@@ -52,6 +52,7 @@ void warn_of_unknown_variables() {
 
 int serve(const ServeRequest& asked) {
   auto options = options_of(asked);
+  event_log().write_as(options ? options->log_format : LogFormat::text);
   warn_of_unknown_variables();
   if (!options) return refuse(options.error());
   options->insecure_no_auth = asked.insecure;
