@@ -221,7 +221,7 @@ class Log {
   // True: no free space now, but pending disk work will release some, and the disk is not full.
   bool free_space_expected() const {
     return !failure_ && !upkeep_.stopping() && !pool_.disk_full() &&
-           (pool_.making() || pending() || space_.accepted() > 0);
+           (pool_.making() || pool_.busy() || pending() || space_.accepted() > 0);
   }
   // Reserves space for accepted messages that will be appended in this turn.
   void accepted(std::uint64_t bytes) { space_.accept(bytes); }

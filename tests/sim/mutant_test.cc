@@ -49,7 +49,7 @@ TEST(Mutants, AreBuiltIntoTheSource) {
   Names used;
   for (const char* folder : {"core", "wal", "net/engine"}) {
     const std::filesystem::path path = std::string(PAWL_SOURCES "/") + folder;
-    for (const auto& entry : std::filesystem::directory_iterator(path))
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
       if (entry.is_regular_file() && entry.path().filename() != "mutant.h")
         add_uses(entry.path(), used);
   }
