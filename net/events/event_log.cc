@@ -34,13 +34,22 @@ void signal_event(int fd) {
   CHECK(::write(fd, &one, sizeof one) == sizeof one || errno == EAGAIN, "{}", std::strerror(errno));
 }
 
+// An eventfd above the sockets that a service manager may hand over, which begin at 3: a missing
+// one stays missing.
+int make_event() {
+  constexpr int first = 16;
+  const int low = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (low < 0 || low >= first) return low;
+  const int high = fcntl(low, F_DUPFD_CLOEXEC, first);
+  if (high < 0) return low;  // so few descriptors are allowed
+  ::close(low);
+  return high;
+}
+
 }  // namespace
 
 EventLog::Shared::Shared(int fd, std::int64_t write_patience)
-    : patience(write_patience),
-      wake_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      ended_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      sink(fd) {
+    : patience(write_patience), wake_fd(make_event()), ended_fd(make_event()), sink(fd) {
   CHECK(wake_fd >= 0 && ended_fd >= 0, "{}", std::strerror(errno));
 }
 
