@@ -26,7 +26,7 @@ bool CheckpointSlicer::slice(CheckpointSlice& out) {
       slice_deleted_names(out, left);
       continue;
     }
-    const ConfigPtr* const config = state_.directory.first_from(walk_.queue);
+    const ConfigPtr* const config = state_.directory->first_from(walk_.queue);
     if (config == nullptr) return false;
     if ((*config)->id != walk_.queue)
       walk_ = {.begun = true, .names_done = true, .queue = (*config)->id};
@@ -40,7 +40,7 @@ bool CheckpointSlicer::slice(CheckpointSlice& out) {
 // nothing else: the queue is gone.
 void CheckpointSlicer::slice_deleted_names(CheckpointSlice& out, std::size_t& left) {
   for (; left > 0; --left) {
-    walk_.name = state_.deleted_names.next(walk_.name);
+    walk_.name = state_.deleted_names->next(walk_.name);
     if (walk_.name == nullptr) {
       walk_.names_done = true;
       return;

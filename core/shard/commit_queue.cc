@@ -53,7 +53,7 @@ void CommitQueue::appended(Effects& effects, Lsn lsn) {
     }
     const IndexEntry indexed = queue->index.find(record.seq);
     if (indexed.is_slot()) {
-      state_.slots[indexed.slot()].position = record.position;
+      state_.slot(indexed.slot()).position = record.position;
       // In a standard queue the retention of a dead letter counts from its sending, in a FIFO
       // queue from its arrival. Noted only now: it may be past retention already, and a deleted
       // message must not be noted again.

@@ -29,10 +29,10 @@ void DirectoryRequests::apply(Request& request, Instant now, Effects& effects) {
   // The shard loop answers a change when it is durable and every shard knows it. A request that
   // changes nothing waits too: its response may depend on a pending change.
   effects.replies.push_back({&request, true});
-  state_.deleted_names.forget(now, state_.limits.slice_entries);
+  state_.deleted_names.write().forget(now, state_.limits.slice_entries);
   if (request.op == Op::create_queue) return create_queue(request, now, effects);
 
-  const ConfigPtr* const found = state_.directory.find(request.queue);
+  const ConfigPtr* const found = state_.directory->find(request.queue);
   if (found == nullptr) {
     request.error = Errc::no_such_queue;
     return;
@@ -45,14 +45,14 @@ void DirectoryRequests::apply(Request& request, Instant now, Effects& effects) {
 void DirectoryRequests::delete_queue(const QueueConfig& found, Instant now, Effects& effects) {
   auto deleted = std::make_shared<QueueConfig>(deleted_at(found, now));
   effects.configs.push_back({deleted, true});
-  state_.deleted_names.add(deleted);
+  state_.deleted_names.write().add(deleted);
   drop_queue(deleted->id, effects);
 }
 
 void DirectoryRequests::create_queue(Request& request, Instant now, Effects& effects) {
   CHECK(request.spec != nullptr);
   const QueueSpec& spec = *request.spec;
-  if (const ConfigPtr* const found = state_.directory.find(spec.account, spec.name);
+  if (const ConfigPtr* const found = state_.directory->find(spec.account, spec.name);
       found != nullptr) {
     request.config = *found;
     for (const AttributeChange& change : spec.changes) {
@@ -63,7 +63,7 @@ void DirectoryRequests::create_queue(Request& request, Instant now, Effects& eff
     }
     return;
   }
-  if (state_.deleted_names.waits(spec.account, spec.name, now)) {
+  if (state_.deleted_names->waits(spec.account, spec.name, now)) {
     request.error = Errc::queue_deleted_recently;
     return;
   }
@@ -72,20 +72,21 @@ void DirectoryRequests::create_queue(Request& request, Instant now, Effects& eff
     return;
   }
   auto config = std::make_shared<QueueConfig>();
-  config->id = QueueId{state_.next_queue_id++};
+  config->id = QueueId{state_.next_queue_id.write()++};
   config->owner = shard_of(spec.account, spec.name, state_.identity.shards);
   config->set_name(spec.account, spec.name);
   config->created = config->modified = now;
   for (const AttributeChange& change : spec.changes) config->apply(change);
   config->tags = spec.tags;
-  if (state_.directory.size() >= Directory::queues_max ||
-      state_.directory.size_of(spec.account) >= state_.limits.account_queues_max ||
-      state_.directory.bytes() + Directory::bytes_of(*config) > state_.limits.directory_bytes_max) {
+  if (state_.directory->size() >= Directory::queues_max ||
+      state_.directory->size_of(spec.account) >= state_.limits.account_queues_max ||
+      state_.directory->bytes() + Directory::bytes_of(*config) >
+          state_.limits.directory_bytes_max) {
     request.error = Errc::directory_full;
     return;
   }
   request.config = config;
-  state_.deleted_names.free(spec.account, spec.name);
+  state_.deleted_names.write().free(spec.account, spec.name);
   put_config(config, now);
   if (!MUTANT(forget_config_record)) effects.configs.push_back({config, false});
 }
@@ -101,7 +102,7 @@ void DirectoryRequests::set_attributes(const ConfigPtr& found, Request& request,
   if (request.tags != nullptr) changed->tags = *request.tags;
   changed->note_scope_change(*found, now);
   changed->modified = now;
-  if (state_.directory.bytes() + Directory::bytes_of(*changed) >
+  if (state_.directory->bytes() + Directory::bytes_of(*changed) >
       state_.limits.directory_bytes_max + Directory::bytes_of(*found)) {
     request.error = Errc::directory_full;
     return;
@@ -118,11 +119,11 @@ void DirectoryRequests::set_attributes(const ConfigPtr& found, Request& request,
 void DirectoryRequests::put_config(const ConfigPtr& config, Instant now) {
   CHECK(config->id != QueueId::none && raw(config->owner) < state_.identity.shards,
         "queue {} on shard {}", raw(config->id), raw(config->owner));
-  const ConfigPtr* const known = state_.directory.find(config->id);
+  const ConfigPtr* const known = state_.directory->find(config->id);
   const ConfigPtr latest = known == nullptr ? nullptr : *known;
   CHECK(latest == nullptr || latest->owner == config->owner, "queue {} moves to shard {}",
         raw(config->id), raw(config->owner));
-  state_.directory.put(config);
+  state_.directory.write().put(config);
   replays_.note_retention(latest, config);
   Queue* const existing = state_.existing_queue(raw(config->id));
   if (existing == nullptr) return;
@@ -136,22 +137,21 @@ void DirectoryRequests::put_config(const ConfigPtr& config, Instant now) {
 }
 
 void DirectoryRequests::drop_queue(QueueId id, Effects& effects) {
-  if (const ConfigPtr* const known = state_.directory.find(id); known != nullptr) {
+  if (const ConfigPtr* const known = state_.directory->find(id); known != nullptr) {
     const ConfigPtr latest = *known;
-    state_.directory.drop(id);
+    state_.directory.write().drop(id);
     replays_.note_retention(latest, nullptr);
   }
-  const auto it = state_.queues.find(raw(id));
-  if (it == state_.queues.end()) return;
-  Queue& queue = *it->second;
+  Queue* const existing = state_.existing_queue(raw(id));
+  if (existing == nullptr) return;
+  Queue& queue = *existing;
   polls_.answer_all(queue, Errc::no_such_queue, effects);
   replays_.forget_all(queue);
   if (queue.retention_armed != never) state_.timers.cancelled();
   if (queue.moves && queue.moves->timer_armed) state_.timers.cancelled();
   if (queue.forget_armed) state_.timers.cancelled();
   reclaimer_.retire_deleted(queue);
-  if (state_.latest == &queue) state_.latest = nullptr;
-  state_.queues.erase(it);
+  state_.drop_queue(id);
 }
 
 }  // namespace pawl

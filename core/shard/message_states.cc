@@ -44,9 +44,9 @@ void count_down(std::uint64_t& count) {
 
 // A slot for a message that has none; only the generation of its timer goes on.
 std::uint32_t MessageStates::take_slot(Queue& queue, Seq seq, State state, LogPos position) {
-  const std::uint32_t row = state_.slots.take();
+  const std::uint32_t row = state_.slots.write().take();
   if (row == Slab<Slot>::none) return row;
-  Slot& slot = state_.slots[row];
+  Slot& slot = state_.slot(row);
   CHECK(slot.state == State::free && !slot.timer_armed, "slot {} is in use", row);
   const std::uint32_t generation = slot.generation;
   slot = Slot();
@@ -66,7 +66,7 @@ std::uint32_t MessageStates::slot_for(Queue& queue, Seq seq, IndexEntry indexed)
   if (indexed.is_slot()) return indexed.slot();
   if (!indexed.is_lease()) return take_slot(queue, seq, State::visible, indexed.position());
   const std::uint32_t row = break_out(queue, indexed);
-  Slot& slot = state_.slots[row];
+  Slot& slot = state_.slot(row);
   CHECK(slot.seq == seq, "seq {} is leased as seq {}", seq, slot.seq);
   slot.timer_armed = true;
   state_.timers.arm(slot.deadline, timer_message, row, slot.generation);
@@ -79,28 +79,32 @@ std::uint32_t MessageStates::new_slot(Queue& queue, Seq seq, const Content& cont
   if (row == Slab<Slot>::none || join_group(queue, row, content)) return row;
   queue.index.erase(seq);
   count_down(queue.slots);
-  state_.slots[row].state = State::free;
-  state_.slots.give(row);
+  state_.slot(row).state = State::free;
+  state_.slots.write().give(row);
   return Slab<Slot>::none;
 }
 
 bool MessageStates::join_group(Queue& queue, std::uint32_t row, const Content& content) {
   if (content.group.empty()) return true;
-  if (!queue.groups) {
-    // A message of a FIFO queue always has what it is deduplicated by, one of another never.
+  // A message of a FIFO queue always has what it is deduplicated by, one of another never.
+  Groups& groups = groups_of(queue, !content.dedup_id.empty());
+  return groups.join(row, text_key(state_.identity.secret, content.group));
+}
+
+Groups& MessageStates::groups_of(Queue& queue, bool fifo) {
+  if (!queue.groups)
     queue.groups =
-        std::make_unique<Groups>(state_.slots, !content.dedup_id.empty(), state_.groups_bytes);
-  }
-  return queue.groups->join(row, text_key(state_.identity.secret, content.group));
+        std::make_unique<Groups>(state_.slots.write(), fifo, state_.groups_bytes.write());
+  return *queue.groups;
 }
 
 void MessageStates::release(IndexEntry indexed, std::vector<LogPos>& freed) {
   if (!indexed.is_slot()) {
     freed.push_back(position_of(indexed));
-    if (indexed.is_lease()) state_.leases.leave(indexed);
+    if (indexed.is_lease()) state_.leases.write().leave(indexed);
     return;
   }
-  Slot& slot = state_.slots[indexed.slot()];
+  Slot& slot = state_.slot(indexed.slot());
   if (slot.state != State::free) {  // its queue has gone
     if (slot.timer_armed) state_.timers.cancelled();
     slot.timer_armed = false;
@@ -109,7 +113,7 @@ void MessageStates::release(IndexEntry indexed, std::vector<LogPos>& freed) {
   }
   // Without a position its record is of this turn: appended() sees to it.
   if (slot.position != log_pos_none) freed.push_back(slot.position);
-  state_.slots.give(indexed.slot());
+  state_.slots.write().give(indexed.slot());
 }
 
 // --- leases ---
@@ -119,7 +123,8 @@ std::uint32_t MessageStates::open_lease(Queue& queue, Seq seq, std::uint32_t non
   if (expected < Lease::members_min) return Leases::none;
   const auto members =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(expected, Lease::members_max));
-  const std::uint32_t row = state_.leases.open(queue.id, seq, nonce, members, now, visibility);
+  const std::uint32_t row =
+      state_.leases.write().open(queue.id, seq, nonce, members, now, visibility);
   if (row != Leases::none) ++queue.leases;
   return row;
 }
@@ -127,10 +132,10 @@ std::uint32_t MessageStates::open_lease(Queue& queue, Seq seq, std::uint32_t non
 Slot MessageStates::lease(Queue& queue, std::uint32_t row, Seq seq, LogPos position,
                           std::uint32_t nonce) {
   CHECK(state_.leases[row].queue == queue.id, "a lease of queue {}", raw(state_.leases[row].queue));
-  const IndexEntry member = state_.leases.join(row, seq, position, nonce);
+  const IndexEntry member = state_.leases.write().join(row, seq, position, nonce);
   queue.index.take(seq, member);
   ++queue.in_flight;
-  return state_.leases.slot_of(member);
+  return state_.leases->slot_of(member);
 }
 
 void MessageStates::close_lease(Queue& queue, std::uint32_t row) {
@@ -141,7 +146,7 @@ void MessageStates::close_lease(Queue& queue, std::uint32_t row) {
 }
 
 std::size_t MessageStates::expire_lease(std::uint32_t row) {
-  state_.leases.fired(row);
+  state_.leases.write().fired(row);
   const Lease& lease = state_.leases[row];
   // A lease of a retired queue is freed later; the queue does not know it.
   Queue* const queue = state_.existing_queue(raw(lease.queue));
@@ -156,11 +161,11 @@ std::size_t MessageStates::expire_lease(std::uint32_t row) {
 
 // The slot of a leased message, without a timer: a lease reserves it.
 std::uint32_t MessageStates::break_out(Queue& queue, IndexEntry indexed) {
-  const Slot leased = state_.leases.slot_of(indexed);
+  const Slot leased = state_.leases->slot_of(indexed);
   leave_lease(queue, indexed);
   const std::uint32_t row = take_slot(queue, leased.seq, leased.state, leased.position);
   CHECK(row != Slab<Slot>::none, "no slot was reserved for seq {}", leased.seq);
-  Slot& slot = state_.slots[row];
+  Slot& slot = state_.slot(row);
   slot.deadline = leased.deadline;
   slot.nonce = leased.nonce;
   slot.set_received(leased.receive_count, leased.first_received(), leased.since);
@@ -170,13 +175,13 @@ std::uint32_t MessageStates::break_out(Queue& queue, IndexEntry indexed) {
 void MessageStates::leave_lease(Queue& queue, IndexEntry indexed) {
   CHECK(state_.leases[indexed.lease()].queue == queue.id, "a lease of queue {}",
         raw(state_.leases[indexed.lease()].queue));
-  if (state_.leases.leave(indexed)) count_down(queue.leases);
+  if (state_.leases.write().leave(indexed)) count_down(queue.leases);
 }
 
 // --- states ---
 
 void MessageStates::change_state(Queue& queue, std::uint32_t row, State state) {
-  Slot& slot = state_.slots[row];
+  Slot& slot = state_.slot(row);
   const State before = slot.state;
   CHECK(may_become(before, state), "seq {} of queue {}: state {} after {}", slot.seq,
         raw(slot.queue), static_cast<int>(state), static_cast<int>(before));
@@ -205,7 +210,7 @@ void MessageStates::change_state(Queue& queue, std::uint32_t row, State state) {
 }
 
 void MessageStates::hide(Queue& queue, std::uint32_t row, State state, Instant deadline) {
-  Slot& slot = state_.slots[row];
+  Slot& slot = state_.slot(row);
   change_state(queue, row, state);
   slot.deadline = deadline;
   slot.timer_armed = true;
@@ -216,7 +221,7 @@ void MessageStates::hide(Queue& queue, std::uint32_t row, State state, Instant d
 // The same with a timeout that repeats: it has a lane.
 void MessageStates::hide(Queue& queue, std::uint32_t row, State state, Instant now,
                          Duration timeout) {
-  Slot& slot = state_.slots[row];
+  Slot& slot = state_.slot(row);
   change_state(queue, row, state);
   slot.deadline = now + timeout;
   slot.timer_armed = true;
@@ -242,7 +247,7 @@ void MessageStates::erase(Queue& queue, Seq seq, IndexEntry indexed, std::vector
   }
   if (indexed.is_lease()) {
     if (!MUTANT(leak_in_flight)) count_down(queue.in_flight);
-    freed.push_back(state_.leases.position(indexed));
+    freed.push_back(state_.leases->position(indexed));
     leave_lease(queue, indexed);
   } else {
     release(indexed, freed);
@@ -265,7 +270,7 @@ Instant MessageStates::delay_end(const Queue& queue, const Slot& slot) {
 void MessageStates::delay_anew(Queue& queue, Instant now) {
   queue.index.for_each([&](Seq, IndexEntry indexed) {
     if (!indexed.is_slot()) return;
-    Slot& slot = state_.slots[indexed.slot()];
+    Slot& slot = state_.slot(indexed.slot());
     const bool waits = slot.state == State::delayed || slot.state == State::visible;
     const Instant deadline = delay_end(queue, slot);
     if (deadline.ms == 0) return;
@@ -308,7 +313,7 @@ LogPos MessageStates::position_of(QueueId id, Seq seq) {
 // log_pos_none: the message is not there, or its record is of this turn.
 LogPos MessageStates::position_of(IndexEntry indexed) const {
   if (indexed.is_slot()) return state_.slots[indexed.slot()].position;
-  return indexed.is_lease() ? state_.leases.position(indexed) : indexed.position();
+  return indexed.is_lease() ? state_.leases->position(indexed) : indexed.position();
 }
 
 void MessageStates::relocated(QueueId id, Seq seq, LogPos position) {
@@ -321,9 +326,9 @@ void MessageStates::relocated(QueueId id, Seq seq, LogPos position) {
 void MessageStates::set_position(Queue& queue, Seq seq, IndexEntry indexed, LogPos position) {
   CHECK(!indexed.absent() && position != log_pos_none, "seq {} at {}", seq, position);
   if (indexed.is_slot()) {
-    state_.slots[indexed.slot()].position = position;
+    state_.slot(indexed.slot()).position = position;
   } else if (indexed.is_lease()) {
-    state_.leases.set_position(indexed, position);
+    state_.leases.write().set_position(indexed, position);
   } else {
     queue.index.put(seq, IndexEntry::log(position));
   }
@@ -334,7 +339,7 @@ void MessageStates::set_position(Queue& queue, Seq seq, IndexEntry indexed, LogP
 TrackedMessage MessageStates::tracked_message_of(const Queue& queue, Seq seq,
                                                  IndexEntry indexed) const {
   const Slot slot =
-      indexed.is_lease() ? state_.leases.slot_of(indexed) : state_.slots[indexed.slot()];
+      indexed.is_lease() ? state_.leases->slot_of(indexed) : state_.slots[indexed.slot()];
   CHECK(slot.seq == seq, "seq {} is in the slot of seq {}", seq, slot.seq);
   CHECK(slot.queue == queue.id, "a slot of queue {}", raw(slot.queue));
   CHECK(slot.group == 0 || queue.groups != nullptr, "seq {} is in a group of none", slot.seq);

@@ -29,6 +29,9 @@ class MessageStates {
   // A leased message leaves its lease; that never fails.
   std::uint32_t slot_for(Queue& queue, Seq seq, IndexEntry indexed);
   std::uint32_t new_slot(Queue& queue, Seq seq, const Content& content);
+  // The groups of the queue, made if it has none.
+  Groups& groups_of(Queue& queue, bool fifo);
+  void set_slots_max(std::uint32_t max) { state_.slots.write().set_max(max); }
   // Frees the message's slot or its place in a lease, and adds its record to `freed` unless it is
   // of this turn.
   void release(IndexEntry indexed, std::vector<LogPos>& freed);

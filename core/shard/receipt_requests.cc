@@ -19,15 +19,15 @@ using State = Slot::State;
 // the upgrade are accepted. Every lease is younger.
 Result<Receipt> ReceiptRequests::open(const ReceiptHandle& handle, const Queue& queue,
                                       Instant now) const {
-  if (!is_old(handle) || state_.identity.upgraded.ms == 0)
+  if (!is_old(handle) || state_.upgraded->ms == 0)
     return pawl::open(state_.identity.receipt_key, handle);
   Result<Receipt> receipt = open_old(state_.identity.secret, handle);
   if (!receipt) return receipt;
   const IndexEntry indexed = queue.index.find(receipt->seq);
   const bool delivered_before =
       indexed.absent() || (indexed.is_slot() && state_.slots[indexed.slot()].receive_count > 0 &&
-                           state_.slots[indexed.slot()].since <= state_.identity.upgraded);
-  if (!delivered_before || now >= state_.identity.upgraded + old_handles_valid)
+                           state_.slots[indexed.slot()].since <= state_.upgraded);
+  if (!delivered_before || now >= *state_.upgraded + old_handles_valid)
     receipt = fail(Errc::receipt_invalid, "receipt handle of before the upgrade");
   return receipt;
 }
@@ -110,7 +110,7 @@ Errc ReceiptRequests::change_one(Queue& queue, const ReceiptEntry& entry, Instan
   if (indexed.absent()) return Errc::message_gone;
   const std::uint32_t row = states_.slot_for(queue, receipt->seq, indexed);
   if (row == Slab<Slot>::none) return Errc::overloaded;
-  Slot& slot = state_.slots[row];
+  Slot& slot = state_.slot(row);
   CHECK(slot.seq == receipt->seq && slot.queue == queue.id, "seq {} is in the slot of seq {}",
         receipt->seq, slot.seq);
   if (queue.config->is_fifo() && (slot.state != State::in_flight || slot.nonce != receipt->nonce)) {
@@ -150,7 +150,7 @@ void ReceiptRequests::undeliver(Queue& queue, Request& request, Instant now, Eff
     const IndexEntry indexed = queue.index.find(receipt->seq);
     if (indexed.absent() || indexed.in_log()) continue;
     const std::uint32_t row = states_.slot_for(queue, receipt->seq, indexed);
-    Slot& slot = state_.slots[row];
+    Slot& slot = state_.slot(row);
     CHECK(slot.seq == receipt->seq, "seq {} is in the slot of seq {}", receipt->seq, slot.seq);
     if (slot.nonce != receipt->nonce || slot.state != State::in_flight) continue;
     if (slot.receive_count > 0 && !MUTANT(count_undelivered)) --slot.receive_count;

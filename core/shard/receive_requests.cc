@@ -116,7 +116,7 @@ std::uint32_t ReceiveRequests::lease_for(Queue& queue, const Request& request, S
 void ReceiveRequests::hand_out(Queue& queue, std::uint32_t row, Request& request, Instant now,
                                Effects& effects) {
   const Duration visibility = visibility_of(queue, request);
-  Slot& slot = state_.slots[row];
+  Slot& slot = state_.slot(row);
   CHECK(slot.state == State::visible, "seq {} is not visible", slot.seq);
   CHECK(slot.queue == queue.id, "a slot of queue {}", raw(slot.queue));
   const bool counts = slot.receive_count < UINT32_MAX && !MUTANT(lose_receive_count);
@@ -236,7 +236,7 @@ bool ReceiveRequests::receive_again(Queue& queue, Request& request, Instant now,
   for (Attempted& m : *messages) {
     if (!kept(m)) continue;
     const std::uint32_t row = queue.index.find(m.seq).slot();
-    state_.slots[row].deadline = now;
+    state_.slot(row).deadline = now;
     if (visibility.ms > 0) {
       states_.hide(queue, row, State::in_flight, now, visibility);
     } else {

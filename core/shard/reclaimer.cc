@@ -35,11 +35,11 @@ void Reclaimer::retire(Queue& queue) {
   retired_.push_back({std::move(queue.index), std::move(queue.groups),
                       MUTANT(purge_keeps_dedup) ? nullptr : std::move(queue.fifo),
                       std::move(queue.aged), nullptr, std::exchange(queue.set_aside, {}),
-                      UsageCounter(state_.kept_bytes)});
+                      UsageCounter(state_.kept_bytes.write())});
   state_.arm(ShardPart::reclaim);
   retired_.back().kept.set(retired_.back().set_aside.capacity() * sizeof(TrackedMessage));
   queue.count_kept();
-  queue.index = SeqIndex(state_.pages);
+  queue.index = state_.new_index();
   queue.times.clear();
   queue.in_flight = queue.delayed = queue.slots = queue.leases = queue.leaving = 0;
   queue.low = queue.next_seq;

@@ -91,7 +91,7 @@ void ReplayTasks::forget_all(Queue& queue) {
 bool ReplayTasks::forget_an_old_one() {
   Queue* oldest = nullptr;
   std::pair<Instant, QueueId> first{never, QueueId::none};
-  for (const auto& [id, queue] : state_.queues) {
+  for (const auto& [id, queue] : *state_.queues) {
     if (queue->replays.size() < 2) continue;
     const std::pair<Instant, QueueId> its{queue->replays.front().started, queue->id};
     if (its < first) {
@@ -182,7 +182,7 @@ void ReplayTasks::resume(Queue& queue) {
 
 void ReplayTasks::count_retentions() {
   retentions_.clear();
-  state_.directory.for_each([this](const ConfigPtr& config) { note_retention(nullptr, config); });
+  state_.directory->for_each([this](const ConfigPtr& config) { note_retention(nullptr, config); });
 }
 
 }  // namespace pawl

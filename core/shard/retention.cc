@@ -10,7 +10,7 @@
 namespace pawl {
 
 AgedArrivals& Retention::aged_of(Queue& queue) {
-  if (!queue.aged) queue.aged = std::make_unique<AgedArrivals>(state_.times_bytes);
+  if (!queue.aged) queue.aged = std::make_unique<AgedArrivals>(state_.times_bytes.write());
   return *queue.aged;
 }
 

@@ -20,13 +20,14 @@ Instant next_over(const Queue& queue) {
 
 Fifo& SendHistory::fifo_of(Queue& queue) {
   if (!queue.fifo)
-    queue.fifo =
-        std::make_unique<Fifo>(state_.deduplicated, state_.attempts_bytes, state_.fifo_bytes);
+    queue.fifo = std::make_unique<Fifo>(state_.deduplicated.write(), state_.attempts_bytes.write(),
+                                        state_.fifo_bytes.write());
   return *queue.fifo;
 }
 
 Producers& SendHistory::producers_of(Queue& queue) {
-  if (!queue.producers) queue.producers = std::make_unique<Producers>(state_.producers_bytes);
+  if (!queue.producers)
+    queue.producers = std::make_unique<Producers>(state_.producers_bytes.write());
   return *queue.producers;
 }
 

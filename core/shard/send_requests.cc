@@ -203,8 +203,9 @@ SendRecord* SendRequests::send_one(Queue& queue, SendEntry& entry, Duration dela
       entry.error = Errc::overloaded;
       return nullptr;
     }
-    state_.slots[row].deadline = now + delay;
-    state_.slots[row].since = now;
+    Slot& slot = state_.slot(row);
+    slot.deadline = now + delay;
+    slot.since = now;
   }
   CHECK(queue.next_seq >= queue.low, "seq {} is below {}", queue.next_seq, queue.low);
   entry.seq = queue.next_seq++;

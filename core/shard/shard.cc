@@ -88,8 +88,8 @@ void Shard::apply_transfer(Request& request, Instant now, Effects& effects) {
 }
 
 void Shard::release_waiters(Effects& effects) {
-  state_.stopping = true;
-  for (const auto& [id, queue] : state_.queues) polls_.answer_all(*queue, Errc::ok, effects);
+  state_.stopping.write() = true;
+  for (const auto& [id, queue] : *state_.queues) polls_.answer_all(*queue, Errc::ok, effects);
 }
 
 void Shard::match(Instant now, Effects& effects) {
@@ -137,7 +137,7 @@ void Shard::check_armed() const {
 bool Shard::live(const TimerEntry& entry) const {
   switch (entry.kind) {
     case timer_message: {
-      if (!state_.slots.there(entry.subject)) return false;
+      if (!state_.slots->there(entry.subject)) return false;
       const Slot& slot = state_.slots[entry.subject];
       return slot.timer_armed && slot.generation == entry.generation;
     }
@@ -158,7 +158,7 @@ bool Shard::live(const TimerEntry& entry) const {
              queue->forget_generation == entry.generation;
     }
     case timer_lease:
-      return state_.leases.live(entry);
+      return state_.leases->live(entry);
     default:
       CHECK(false, "timer kind {}", static_cast<int>(entry.kind));
   }
@@ -167,7 +167,7 @@ bool Shard::live(const TimerEntry& entry) const {
 // Returns the number of messages, queues or receives whose time has come; 0: the entry was stale.
 std::size_t Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effects) {
   const bool again =
-      MUTANT(fire_timer_twice) && entry.kind == timer_message && state_.slots.there(entry.subject);
+      MUTANT(fire_timer_twice) && entry.kind == timer_message && state_.slots->there(entry.subject);
   if (!live(entry) && !again) return 0;
   if (entry.kind == timer_retention) {
     Queue& queue = *state_.existing_queue(entry.subject);
@@ -194,7 +194,7 @@ std::size_t Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effec
     return 1;
   }
   if (entry.kind == timer_lease) return states_.expire_lease(entry.subject);
-  Slot& slot = state_.slots[entry.subject];
+  Slot& slot = state_.slot(entry.subject);
   slot.timer_armed = 0;
   // A slot of a retired queue is freed later; the queue does not know it.
   Queue* const queue = state_.existing_queue(raw(slot.queue));
@@ -215,13 +215,13 @@ std::vector<UnsettledTransfer> Shard::unsettled_transfers() const {
 
 std::uint32_t Shard::newest_queue_id() const {
   std::uint32_t newest = 0;
-  for (const auto& [id, queue] : state_.queues) newest = std::max(newest, id);
+  for (const auto& [id, queue] : *state_.queues) newest = std::max(newest, id);
   return newest;
 }
 
 std::vector<std::pair<QueueId, std::uint64_t>> Shard::queues_with_messages() const {
   std::vector<std::pair<QueueId, std::uint64_t>> found;
-  for (const auto& [id, queue] : state_.queues)
+  for (const auto& [id, queue] : *state_.queues)
     if (queue->index.size() > 0) found.emplace_back(QueueId{id}, queue->index.size());
   std::ranges::sort(found);
   return found;
@@ -232,20 +232,21 @@ std::vector<std::pair<QueueId, std::uint64_t>> Shard::queues_with_messages() con
 ShardMemory Shard::memory() const {
   const ShardState& s = state_;
   return {.index = s.pages.bytes() + s.times_bytes,
-          .slots = s.slots.bytes() + s.leases.bytes() + s.groups_bytes,
+          .slots = s.slots->bytes() + s.leases->bytes() + s.groups_bytes,
           .timers = s.timers.bytes(),
           .dedup = s.fifo_bytes + s.attempts_bytes + s.producers_bytes,
           .transfers = transfers_.bytes(),
-          .queues =
-              s.directory.table_memory() + s.directory.config_memory() / s.identity.shards +
-              s.deleted_names.memory() + s.kept_bytes + s.queues.size() * ShardState::queue_bytes +
-              s.queues.bucket_count() * sizeof(void*) + reclaimer_.memory() + commits_.memory(),
+          .queues = s.directory->table_memory() + s.directory->config_memory() / s.identity.shards +
+                    s.deleted_names->memory() + s.kept_bytes +
+                    s.queues->size() * ShardState::queue_bytes +
+                    s.queues->bucket_count() * sizeof(void*) + reclaimer_.memory() +
+                    commits_.memory(),
           .waiting = polls_.memory() + transfers_.memory()};
 }
 
 std::uint64_t Shard::messages() const {
   std::uint64_t total = 0;
-  for (const auto& [id, queue] : state_.queues) total += queue->index.size();
+  for (const auto& [id, queue] : *state_.queues) total += queue->index.size();
   return total;
 }
 

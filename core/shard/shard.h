@@ -118,7 +118,7 @@ class Shard {
   // --- the directory ---
   const Directory& directory() const { return state_.directory; }
   // During recovery: the queues with records in the log, and the end of the queue ids given out.
-  bool has_queue(QueueId id) const { return state_.queues.contains(raw(id)); }
+  bool has_queue(QueueId id) const { return state_.queues->contains(raw(id)); }
   std::uint32_t newest_queue_id() const;
   std::uint32_t queue_ids_end() const { return state_.next_queue_id; }
   std::vector<std::pair<QueueId, std::uint64_t>> queues_with_messages() const;
@@ -150,6 +150,7 @@ class Shard {
   std::uint64_t set_aside() const { return states_.set_aside(); }     // messages since startup
   std::uint64_t deduplicated() const { return state_.deduplicated; }  // sends that are remembered
   const ShardIdentity& identity() const { return state_.identity; }
+  Instant upgraded() const { return state_.upgraded; }  // as in the identity; known after recovery
   const TimerWheel& timers() const { return state_.timers; }
 
  private:

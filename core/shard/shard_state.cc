@@ -24,6 +24,7 @@ ShardLimits ShardLimits::for_memory(std::uint64_t bytes) {
 ShardState::ShardState(const ShardIdentity& own, const ShardLimits& limits_given, Instant start)
     : identity(own),
       limits(limits_given),
+      upgraded(own.upgraded),
       deleted_names(limits.deleted_name_wait),
       pages(std::min(PagePool::spares_max, limits.spare_bytes / sizeof(PagePool::Page))),
       slots(limits.slots_max,
@@ -32,34 +33,44 @@ ShardState::ShardState(const ShardIdentity& own, const ShardLimits& limits_given
       timers(Instant{std::max<std::int64_t>(1, start.ms) - 1},
              std::min(TimerWheel::sweep_slack, limits.spare_bytes / sizeof(TimerEntry)),
              std::min(TimerWheel::spares_max, limits.spare_bytes / TimerWheel::chunk_bytes)),
-      leases(slots, timers, timer_lease, limits.spare_bytes) {
+      leases(slots.write(), timers, timer_lease, limits.spare_bytes) {
   CHECK(own.shards >= 1 && own.shards <= shards_max, "{} shards", own.shards);
   CHECK(limits.first_number >= 1 && limits.first_number <= seq_max, "{}", limits.first_number);
   CHECK(raw(own.id) < own.shards, "shard {} of {}", raw(own.id), own.shards);
 }
 
 Queue* ShardState::find_queue(QueueId id) {
-  if (latest != nullptr && latest->id == id) return latest;
-  if (Queue* const queue = existing_queue(raw(id)); queue != nullptr) return latest = queue;
-  const ConfigPtr* const config = directory.find(id);
+  if (latest_ != nullptr && latest_->id == id) return latest_;
+  if (Queue* const queue = existing_queue(raw(id)); queue != nullptr) return latest_ = queue;
+  const ConfigPtr* const config = directory->find(id);
   if (config == nullptr || (*config)->owner != identity.id) return nullptr;
   Queue& queue = make_queue(id);  // the first message of a queue
   queue.config = *config;
-  return latest = &queue;
+  return latest_ = &queue;
 }
 
 Queue* ShardState::existing_queue(std::uint32_t id) const {
-  const auto it = queues.find(id);
-  return it == queues.end() ? nullptr : it->second.get();
+  const auto it = queues->find(id);
+  return it == queues->end() ? nullptr : it->second.get();
 }
 
 Queue& ShardState::make_queue(QueueId id) {
-  std::unique_ptr<Queue>& queue = queues[raw(id)];
+  CHECK(id != QueueId::none, "a queue without an id");
+  std::unique_ptr<Queue>& queue = queues.write()[raw(id)];
   if (queue == nullptr) {
-    queue = std::make_unique<Queue>(id, pages, times_bytes, kept_bytes);
+    queue = std::make_unique<Queue>(id, pages, times_bytes.write(), kept_bytes.write());
     queue->next_seq = limits.first_number;
   }
   return *queue;
+}
+
+void ShardState::drop_queue(QueueId id) {
+  const Queue* const queue = existing_queue(raw(id));
+  CHECK(queue != nullptr, "queue {} is not there", raw(id));
+  CHECK(queue->index.size() == 0, "{} messages of queue {}", queue->index.size(), raw(id));
+  CHECK(queue->waiters.empty(), "a receive waits for queue {}", raw(id));
+  if (latest_ == queue) latest_ = nullptr;
+  queues.write().erase(raw(id));
 }
 
 }  // namespace pawl

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data that the parts of a shard share: limits, directory, queues, slots and timers.
+// The data that the parts of a shard share: limits, directory, queues, slots and timers. Every part
+// reads it; the type of a member names the parts that write it.
 //
 // Units:  Instant and Duration are ms.
 // Limits: ShardLimits.
-// Owner:  shard.h, which builds it before its parts. Plain data; the parts keep the rules.
+// Owner:  shard.h, which builds it before its parts. Data; the parts keep the rules.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "core/base/ids.h"
 #include "core/base/mutant.h"
 #include "core/base/time.h"
+#include "core/base/written_by.h"
 #include "core/containers/slab.h"
 #include "core/containers/timer_wheel.h"
 #include "core/queue/deleted_names.h"
@@ -63,7 +65,7 @@ struct ShardIdentity {
   std::uint32_t nonce_seed = 0;  // differs at each startup
   SipKey receipt_key{};
   // When the last handle of version 1 was issued; 0: none was issued; `never`: version 1 was issued
-  // until this startup.
+  // until this startup. See ShardState::upgraded.
   Instant upgraded{};
 };
 
@@ -105,6 +107,14 @@ enum class ShardPart : std::uint8_t {
   end
 };
 
+class DirectoryRequests;
+class MessageStates;
+class Reclaimer;
+class Retention;
+class SendHistory;
+class Shard;
+class StateRestorer;
+
 struct ShardState {
   static constexpr std::uint64_t slot_bytes = sizeof(Slot) + sizeof(TimerEntry);
   // A queue's row, and the ring of its index, which has at least four entries.
@@ -127,28 +137,40 @@ struct ShardState {
   // Null: the queue has had no message, task or timer yet.
   Queue* existing_queue(std::uint32_t id) const;
   Queue& make_queue(QueueId id);
+  // The queue is gone. Its messages were retired or released before.
+  void drop_queue(QueueId id);
+  // An index for the messages of a queue.
+  SeqIndex new_index() { return SeqIndex(pages); }
+  // Any part may change the tracked message in a row; MessageStates takes and frees rows.
+  Slot& slot(std::uint32_t row) { return slots.write()[row]; }
 
-  ArmedParts<ShardPart> armed;
-  ShardIdentity identity;
-  ShardLimits limits;
-  Directory directory;
-  DeletedNames deleted_names;       // control shard
-  std::uint32_t next_queue_id = 1;  // control shard
-  // Counters shared by all queues; they must outlive `queues`.
-  std::uint64_t deduplicated = 0;  // sends
-  std::uint64_t groups_bytes = 0;
-  std::uint64_t attempts_bytes = 0;
-  std::uint64_t producers_bytes = 0;
-  std::uint64_t fifo_bytes = 0;   // other state of FIFO queues
-  std::uint64_t times_bytes = 0;  // SendTimes and AgedArrivals
-  std::uint64_t kept_bytes = 0;   // tasks and messages set aside
-  PagePool pages;
-  std::unordered_map<std::uint32_t, std::unique_ptr<Queue>> queues;
-  Queue* latest = nullptr;  // the queue found last
-  Slab<Slot> slots;
-  TimerWheel timers;
-  Leases leases;          // reserves rows of `slots`
-  bool stopping = false;  // the server is stopping: no transfer begins
+  ArmedParts<ShardPart> armed;  // each part arms itself by arm(); the shard visits it
+  const ShardIdentity identity;
+  const ShardLimits limits;
+  // ShardIdentity::upgraded; the end of recovery replaces `never`.
+  WrittenBy<Instant, StateRestorer> upgraded;
+  // Written by recovery, and then by requests.
+  WrittenBy<Directory, DirectoryRequests, StateRestorer> directory;
+  WrittenBy<DeletedNames, DirectoryRequests, StateRestorer> deleted_names;       // control shard
+  WrittenBy<std::uint32_t, DirectoryRequests, StateRestorer> next_queue_id{1u};  // control shard
+  // Counters shared by all queues; they must outlive `queues`. Their writers make the structures
+  // that count themselves there.
+  WrittenBy<std::uint64_t, SendHistory> deduplicated;  // sends
+  WrittenBy<std::uint64_t, MessageStates> groups_bytes;
+  WrittenBy<std::uint64_t, SendHistory> attempts_bytes;
+  WrittenBy<std::uint64_t, SendHistory> producers_bytes;
+  WrittenBy<std::uint64_t, SendHistory> fifo_bytes;             // other state of FIFO queues
+  WrittenBy<std::uint64_t, Retention, ShardState> times_bytes;  // SendTimes and AgedArrivals
+  WrittenBy<std::uint64_t, Reclaimer, ShardState> kept_bytes;   // tasks and messages set aside
+  PagePool pages;  // written by the index of every queue, and by the shard at the start of a turn
+  WrittenBy<std::unordered_map<std::uint32_t, std::unique_ptr<Queue>>, ShardState> queues;
+  WrittenBy<Slab<Slot>, MessageStates, ShardState> slots;
+  TimerWheel timers;  // each part arms and cancels the timers of its kind; the shard fires them
+  WrittenBy<Leases, MessageStates> leases;  // reserves rows of `slots`
+  WrittenBy<bool, Shard> stopping;          // the server is stopping: no transfer begins
+
+ private:
+  Queue* latest_ = nullptr;  // the queue found last
 };
 
 }  // namespace pawl

@@ -33,20 +33,19 @@ void StateRestorer::restore_part(const IndexEntriesRecord& record) {
 
 void StateRestorer::restore_part(const TrackedMessagesRecord& record) {
   Queue& queue = state_.make_queue(record.queue);
-  state_.slots.set_max(restoring_max);
+  states_.set_slots_max(restoring_max);
   for (const TrackedMessagesRecord::Entry& entry : record.entries) {
     const std::uint32_t row = states_.take_slot(queue, entry.seq, State::sent, entry.position);
     CHECK(row != Slab<Slot>::none);
-    Slot& slot = state_.slots[row];
+    Slot& slot = state_.slot(row);
     slot.deadline = entry.deadline;
     slot.since = entry.since;
     slot.first_ms_before = entry.first_ms_before;
     slot.receive_count = entry.receive_count;
     slot.nonce = entry.nonce;
     if (entry.group != TextKey{}) {
-      if (!queue.groups)
-        queue.groups = std::make_unique<Groups>(state_.slots, record.fifo, state_.groups_bytes);
-      CHECK(queue.groups->join(row, entry.group), "more groups than a queue may have");
+      Groups& groups = states_.groups_of(queue, record.fifo);
+      CHECK(groups.join(row, entry.group), "more groups than a queue may have");
     }
     queue.next_seq = std::max(queue.next_seq, entry.seq + 1);
   }
@@ -83,37 +82,42 @@ void StateRestorer::restore_part(const ProducersRecord& record) {
 
 // --- records of the log ---
 
+// The ids below `end` have been given out.
+void StateRestorer::note_queue_ids(std::uint32_t end) {
+  CHECK(end >= 1, "the queue ids end at {}", end);
+  std::uint32_t& next = state_.next_queue_id.write();
+  next = std::max(next, end);
+}
+
 void StateRestorer::restore(const ConfigRecord& record) {
-  state_.next_queue_id = std::max(state_.next_queue_id, raw(record.config->id) + 1);
+  note_queue_ids(raw(record.config->id) + 1);
   if (record.gone) {
-    if (!MUTANT(forget_deletion)) state_.deleted_names.add(record.config);
-    return state_.directory.drop(record.config->id);
+    if (!MUTANT(forget_deletion)) state_.deleted_names.write().add(record.config);
+    return state_.directory.write().drop(record.config->id);
   }
-  state_.deleted_names.free(record.config->account, record.config->name);
+  state_.deleted_names.write().free(record.config->account, record.config->name);
   if (MUTANT(forget_scope_change)) {
     auto forgetful = std::make_shared<QueueConfig>(*record.config);
     forgetful->apply({Attribute::deduplication_scope_since, 0, {}});
-    return state_.directory.put(forgetful);
+    return state_.directory.write().put(forgetful);
   }
-  const ConfigPtr* const known = state_.directory.find(record.config->id);
+  const ConfigPtr* const known = state_.directory->find(record.config->id);
   if (known == nullptr || (*known)->rows.empty() || !record.config->rows.empty())
-    return state_.directory.put(record.config);
+    return state_.directory.write().put(record.config);
   auto config = std::make_shared<QueueConfig>(*record.config);  // its rows are records of their own
   config->rows = (*known)->rows;
-  state_.directory.put(config);
+  state_.directory.write().put(config);
 }
 
 void StateRestorer::restore(const RowRecord& record) {
   // An unknown topic was deleted; the record of its deletion follows.
-  state_.directory.change_row(
+  state_.directory.write().change_row(
       record.topic, {Attribute::topic_row, static_cast<std::int64_t>(record.number), record.text});
 }
 
 void StateRestorer::restore(const HeadRecord& record) {
   if (record.queue == QueueId::none) {
-    state_.next_queue_id =
-        std::max(state_.next_queue_id, static_cast<std::uint32_t>(record.next_seq));
-    return;
+    return note_queue_ids(static_cast<std::uint32_t>(record.next_seq));
   }
   Queue& queue = state_.make_queue(record.queue);
   queue.next_seq = std::max(queue.next_seq, record.next_seq);
@@ -157,10 +161,10 @@ void StateRestorer::restore(const SendRecord& record, std::vector<LogPos>& freed
     queue.index.put(record.seq, IndexEntry::log(record.position));
     return;
   }
-  state_.slots.set_max(restoring_max);
+  states_.set_slots_max(restoring_max);
   const std::uint32_t row = states_.new_slot(queue, record.seq, *record.content);
   CHECK(row != Slab<Slot>::none);
-  Slot& slot = state_.slots[row];
+  Slot& slot = state_.slot(row);
   slot.position = record.position;
   slot.deadline = record.deliver_at;
   if (!moved) {
@@ -183,10 +187,10 @@ void StateRestorer::restore(const ReceiveRecord& record) {
   Queue& queue = state_.make_queue(record.queue);
   const IndexEntry indexed = queue.index.find(record.seq);
   if (indexed.absent()) return;  // deleted before; the records of one frame may be in this order
-  state_.slots.set_max(restoring_max);
+  states_.set_slots_max(restoring_max);
   const std::uint32_t row = states_.slot_for(queue, record.seq, indexed);
   CHECK(row != Slab<Slot>::none);
-  Slot& slot = state_.slots[row];
+  Slot& slot = state_.slot(row);
   slot.nonce = record.nonce;
   slot.deadline = record.deadline;
   slot.set_received(record.receive_count, record.first_received, record.last_received);
@@ -237,23 +241,21 @@ void StateRestorer::restore(const ForgetTransferRecord& record) {
 
 void StateRestorer::finish(Instant passed, Instant now, std::vector<LogPos>& freed) {
   CHECK(passed <= now, "passed {}, now {}", passed.ms, now.ms);
-  state_.slots.set_max(state_.limits.slots_max);
+  states_.set_slots_max(state_.limits.slots_max);
   // Time has gone on behind the newest frame.
-  if (state_.identity.upgraded == never) state_.identity.upgraded = now - milliseconds(1);
-  for (auto it = state_.queues.begin(); it != state_.queues.end();) {
-    Queue& queue = *it->second;
-    const ConfigPtr* const config = state_.directory.find(queue.id);
+  if (state_.upgraded == never) state_.upgraded.write() = now - milliseconds(1);
+  for (auto it = state_.queues->begin(); it != state_.queues->end();) {
+    Queue& queue = *(it++)->second;  // which may be dropped
+    const ConfigPtr* const config = state_.directory->find(queue.id);
     if (config == nullptr) {
       abandon(queue, freed);
-      it = state_.queues.erase(it);
+      state_.drop_queue(queue.id);
       continue;
     }
     CHECK((*config)->owner == state_.identity.id);  // ShardEngine::adopt() has looked
     queue.config = *config;
     resume(queue, passed, now);
-    ++it;
   }
-  state_.latest = nullptr;
   replays_.count_retentions();
 }
 
@@ -277,7 +279,7 @@ void StateRestorer::resume(Queue& queue, Instant passed, Instant now) {
       queue.index.make_ready(seq, SeqIndex::Set::fresh);
       return;
     }
-    Slot& slot = state_.slots[indexed.slot()];
+    Slot& slot = state_.slot(indexed.slot());
     CHECK(slot.seq == seq && slot.queue == queue.id, "seq {} is in the slot of seq {}", seq,
           slot.seq);
     if (const Instant end = states_.delay_end(queue, slot); end.ms != 0) slot.deadline = end;

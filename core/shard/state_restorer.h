@@ -55,6 +55,7 @@ class StateRestorer {
   void restore_part(const DedupRecord& record);
   void restore_part(const UnsettledTransferRecord& record);
   void restore_part(const ProducersRecord& record);
+  void note_queue_ids(std::uint32_t end);
   void restore_relocated(Queue& queue, const SendRecord& record, std::vector<LogPos>& freed);
   void resume(Queue& queue, Instant passed, Instant now);
   void abandon(Queue& queue, std::vector<LogPos>& freed);

@@ -23,7 +23,7 @@ bool Transfers::is_dead_letter(const Queue& queue, const Slot& slot) const {
   // Without a target it stays, and is handed out as if there were no policy.
   const auto [account, name] =
       QueueName::from_text(queue.config->text(Attribute::dead_letter_target));
-  const ConfigPtr* const target = state_.directory.find(account, name);
+  const ConfigPtr* const target = state_.directory->find(account, name);
   if (target == nullptr || (*target)->is_fifo() != queue.config->is_fifo()) return false;
   // In a queue that is its own dead-letter queue a delivery follows each move: a message without a
   // nonce has just been moved.
@@ -45,7 +45,7 @@ bool Transfers::move_to_dead_letters(Queue& queue, std::uint32_t row, std::uint3
 
 bool Transfers::may_transfer() const {
   const std::uint64_t bytes = bytes_ + state_.limits.transfer_bytes_unread;
-  return !state_.stopping && under_way_ < state_.limits.transfers_max &&
+  return !state_.stopping && under_way_ < transfers_max_ &&
          (under_way_ == 0 || bytes <= state_.limits.transfer_bytes_max);
 }
 
@@ -133,8 +133,8 @@ void Transfers::address(Transfer& transfer) {
                                            ? transfer.content.origin
                                            : std::string_view(transfer.destination);
   const auto [account, name] = QueueName::from_text(destination);
-  const ConfigPtr* const target = state_.directory.find(account, name);
-  const ConfigPtr* const source = state_.directory.find(transfer.from.queue);
+  const ConfigPtr* const target = state_.directory->find(account, name);
+  const ConfigPtr* const source = state_.directory->find(transfer.from.queue);
   transfer.request.error = destination.empty()                      ? Errc::source_unknown
                            : target == nullptr || source == nullptr ? Errc::no_such_queue
                            : (*target)->is_fifo() != transfer.fifo  ? Errc::no_such_queue
@@ -192,7 +192,7 @@ void Transfers::accept(Transfer& transfer, Instant now, Effects& effects) {
     request.error = Errc::overloaded;
     return;
   }
-  Slot& slot = state_.slots[row];
+  Slot& slot = state_.slot(row);
   slot.deadline = now;
   slot.unsettled = true;
   if (dead_letter) {
@@ -282,7 +282,7 @@ void Transfers::forget(Transfer& transfer, Effects& effects) {
   if (queue == nullptr) return;
   const IndexEntry indexed = queue->index.find(transfer.accepted_seq);
   if (indexed.is_slot()) {
-    Slot& slot = state_.slots[indexed.slot()];
+    Slot& slot = state_.slot(indexed.slot());
     slot.unsettled = false;
     if (slot.state == State::moving)
       states_.show(*queue, indexed.slot());  // move_to_dead_letters() hid it
@@ -344,7 +344,8 @@ void Transfers::answer_deletes(const TransferKey& key, Effects& effects) {
 
 Transfer& Transfers::resume(const UnsettledTransfer& unsettled, ShardId target) {
   CHECK(raw(target) < state_.identity.shards, "shard {}", raw(target));
-  state_.limits.transfers_max = std::max(state_.limits.transfers_max, under_way_ + 1);
+  transfers_max_ = std::max(transfers_max_, under_way_ + 1);
+  CHECK(under_way_ < transfers_max_, "{} transfers of {}", under_way_, transfers_max_);
   Transfer& transfer = *take_transfer();
   transfer.stage = Transfer::Stage::commit;
   transfer.from = unsettled.from;

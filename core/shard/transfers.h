@@ -34,7 +34,11 @@ struct UnsettledTransfer {
 class Transfers {
  public:
   Transfers(ShardState& state, LongPolls& polls, MessageStates& states, CommitQueue& commits)
-      : state_(state), polls_(polls), states_(states), commits_(commits) {}
+      : state_(state),
+        polls_(polls),
+        states_(states),
+        commits_(commits),
+        transfers_max_(state.limits.transfers_max) {}
 
   // --- at the source ---
   bool is_dead_letter(const Queue& queue, const Slot& slot) const;
@@ -91,7 +95,8 @@ class Transfers {
   std::vector<std::unique_ptr<Transfer>> pool_;
   std::vector<Transfer*> free_;
   std::size_t under_way_ = 0;
-  std::uint64_t bytes_ = 0;  // see count_transfer()
+  std::size_t transfers_max_;  // recovery raises it: it must complete every transfer
+  std::uint64_t bytes_ = 0;    // see count_transfer()
   // Messages in transfer from this shard, and the deletes waiting for each. A key is erased when
   // the target has accepted the message or, with deletes, has deleted it.
   std::map<TransferKey, std::vector<Request*>> moving_;

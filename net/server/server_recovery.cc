@@ -344,7 +344,7 @@ std::expected<void, std::string> Server::note_start() {
   ++next.starts;
   next.made = next.all_shards();
   next.clock = clock.anchor();
-  if (next.upgraded == never) next.upgraded = workers_[0]->engine().shard().identity().upgraded;
+  if (next.upgraded == never) next.upgraded = workers_[0]->engine().shard().upgraded();
   if (auto written = data_->write(next); !written) return written;
   clock.noted();
   for (const ClockFault& fault : clock_faults())

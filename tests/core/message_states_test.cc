@@ -133,7 +133,7 @@ TEST_F(MessageStatesTest, ShowTheMessagesOfALeaseThatExpires) {
   EXPECT_EQ(queue_.slots, 2u);
   EXPECT_EQ(queue_.index.ready(SeqIndex::Set::returned), 2u);
   EXPECT_EQ(queue_.index.first_ready(SeqIndex::Set::returned), lease.seq(0));
-  EXPECT_EQ(parts_.state.leases.size(), 0u);
+  EXPECT_EQ(parts_.state.leases->size(), 0u);
 }
 
 TEST_F(MessageStatesTest, ShowNothingOfALeaseWhoseQueueWasPurged) {
@@ -145,7 +145,7 @@ TEST_F(MessageStatesTest, ShowNothingOfALeaseWhoseQueueWasPurged) {
   EXPECT_EQ(queue_.leases, 0u);
   while (!parts_.reclaimer.idle()) parts_.reclaimer.reclaim(parts_.effects);
   EXPECT_EQ(parts_.effects.freed.size(), 3u);
-  EXPECT_EQ(parts_.state.leases.size(), 0u);
+  EXPECT_EQ(parts_.state.leases->size(), 0u);
   EXPECT_EQ(parts_.state.timers.stale(), 0u) << "the timer has fired";
 }
 
@@ -174,7 +174,7 @@ TEST_F(MessageStatesTest, GiveANewMessageADelayOfItsOwnOrOfItsQueue) {
                     {Attribute::delay_seconds, 10, {}}
   });
   const std::uint32_t row = parts_.add_tracked(fifo, State::delayed);
-  Slot& slot = parts_.state.slots[row];
+  Slot& slot = parts_.state.slot(row);
   EXPECT_EQ(MessageStates::delay_end(fifo, slot), Instant{}) << "a delay of its own";
   slot.since = ShardParts::start;
   EXPECT_EQ(MessageStates::delay_end(fifo, slot), ShardParts::start + seconds(10));
@@ -185,7 +185,9 @@ TEST_F(MessageStatesTest, GiveANewMessageADelayOfItsOwnOrOfItsQueue) {
 TEST(MessageStates, LeaveNoTraceWithoutAFreeSlot) {
   ShardParts parts(ShardLimits{.slots_max = 1});
   Queue& queue = parts.make_queue("q");
-  while (parts.state.slots.take() != Slab<Slot>::none) {
+  Queue& other = parts.make_queue("p");
+  for (Seq seq = 1; parts.states.take_slot(other, seq, State::sent, seq) != Slab<Slot>::none;
+       ++seq) {
   }
   const Content content{.body = "b", .group = "g"};
   EXPECT_EQ(parts.states.new_slot(queue, 1, content), Slab<Slot>::none);

@@ -23,7 +23,7 @@ class Selecting : public testing::Test {
   Seq fresh() { return parts.add_message(*queue); }
   // A message that became visible again so long ago.
   Seq returned(Duration ago) {
-    Slot& slot = parts.state.slots[parts.add_tracked(*queue, State::in_flight)];
+    Slot& slot = parts.state.slot(parts.add_tracked(*queue, State::in_flight));
     slot.receive_count = 1;
     slot.deadline = now - ago;
     parts.states.show(*queue, row_of(slot.seq));
@@ -40,7 +40,7 @@ class Selecting : public testing::Test {
   std::uint32_t row_of(Seq seq) { return queue->index.find(seq).slot(); }
   void become(Seq seq, State state) { parts.states.change_state(*queue, row_of(seq), state); }
 
-  Selection select() { return {parts.state.slots, *queue, now}; }
+  Selection select() { return Selection(parts.state.slots, *queue, now); }
   // Receives up to `most` messages; they are in flight then.
   Seqs take(Selection& selection, std::size_t most = SIZE_MAX) {
     Seqs seqs;

@@ -12,6 +12,8 @@ namespace {
 
 class SendRequestsTest : public testing::Test {
  protected:
+  explicit SendRequestsTest(const ShardLimits& limits = {}) : parts_(limits) {}
+
   Request& send(Queue& queue, std::vector<SendEntry> entries) {
     entries_ = std::move(entries);
     request_ = Request{.op = Op::send, .queue = queue.id, .sends = entries_};
@@ -130,7 +132,12 @@ TEST_F(SendRequestsTest, FanOutToAStandardQueueDropsWhatItHas) {
   EXPECT_EQ(parts_.effects.sends[3].dedup, TextKey{});
 }
 
-TEST_F(SendRequestsTest, ATopicGivesNumbersThatWaitForTheLogOnlyWhenAskedTo) {
+class RoomForTwo : public SendRequestsTest {
+ protected:
+  RoomForTwo() : SendRequestsTest({.dedup_max = 2}) {}
+};
+
+TEST_F(RoomForTwo, ATopicGivesNumbersThatWaitForTheLogOnlyWhenAskedTo) {
   Queue& topic = parts_.make_queue("t.fifo");
   const auto take = [&](std::vector<std::string_view> names, Durability durability) {
     entries_.clear();
@@ -156,7 +163,6 @@ TEST_F(SendRequestsTest, ATopicGivesNumbersThatWaitForTheLogOnlyWhenAskedTo) {
   EXPECT_EQ(parts_.effects.numbers[1].topic, topic.id);
   EXPECT_EQ(parts_.effects.numbers[1].seq, 2u);
   EXPECT_TRUE(parts_.effects.sends.empty());
-  parts_.state.limits.dedup_max = 2;
   take({"c", "a"}, Durability::memory);
   EXPECT_EQ(entries_[0].error, Errc::overloaded);
   EXPECT_EQ(entries_[1].seq, 1u) << "what is known needs no room";

@@ -320,8 +320,8 @@ void ShardHarness::crash(Duration down) {
 }
 
 void ShardHarness::recover() {
-  const Instant upgraded = shard_ && upgraded_.ms == 0 ? shard_->identity().upgraded
-                                                       : std::exchange(upgraded_, Instant{});
+  const Instant upgraded =
+      shard_ && upgraded_.ms == 0 ? shard_->upgraded() : std::exchange(upgraded_, Instant{});
   shard_.make({.secret = test_secret(),
                .nonce_seed = ++starts_ * 1'000'000,
                .receipt_key = test_receipt_key(),

@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "core/shard/commit_queue.h"
+#include "core/shard/directory_requests.h"
 #include "core/shard/long_polls.h"
 #include "core/shard/message_states.h"
 #include "core/shard/reclaimer.h"
+#include "core/shard/replay_tasks.h"
 #include "core/shard/retention.h"
 #include "core/shard/send_history.h"
 #include "core/shard/shard_state.h"
@@ -25,15 +27,16 @@ struct ShardParts {
   static constexpr Instant start{1'000'000};
 
   explicit ShardParts(const ShardLimits& limits = {})
-      : state({.secret = test_secret(), .receipt_key = test_receipt_key()}, limits, start) {}
+      : state({.shards = 2, .secret = test_secret(), .receipt_key = test_receipt_key()}, limits,
+              start) {}
 
   Queue& make_queue(const std::string& name, const std::vector<AttributeChange>& changes = {}) {
     auto config = std::make_shared<QueueConfig>();
-    config->id = QueueId{state.next_queue_id++};
+    config->id = QueueId{++queues_made};
     config->account = "000000000000";
     config->name = name;
     for (const AttributeChange& change : changes) config->apply(change);
-    state.directory.put(config);
+    directory_requests.put_config(config, start);
     return *state.find_queue(config->id);
   }
   // A visible message without a slot, at a log position of its own.
@@ -59,7 +62,10 @@ struct ShardParts {
   Reclaimer reclaimer{state, states};
   CommitQueue commits{state, polls, states, retention};
   Transfers transfers{state, polls, states, commits};
+  ReplayTasks replays{state};
+  DirectoryRequests directory_requests{state, polls, states, retention, reclaimer, replays};
   Effects effects;
+  std::uint32_t queues_made = 0;
 };
 
 }  // namespace pawl::test

@@ -11,14 +11,14 @@ namespace {
 TEST(ShardState, HasNoQueueThatTheDirectoryLacks) {
   ShardParts parts;
   EXPECT_EQ(parts.state.find_queue(QueueId{7}), nullptr);
-  EXPECT_TRUE(parts.state.queues.empty());
+  EXPECT_TRUE(parts.state.queues->empty());
 }
 
 TEST(ShardState, MakesAQueueWhenItIsFirstUsed) {
   ShardParts parts;
   auto config = std::make_shared<QueueConfig>();
   config->id = QueueId{3};
-  parts.state.directory.put(config);
+  parts.directory_requests.put_config(config, ShardParts::start);
   EXPECT_EQ(parts.state.existing_queue(3), nullptr);
   Queue* const queue = parts.state.find_queue(QueueId{3});
   ASSERT_NE(queue, nullptr);
@@ -32,8 +32,19 @@ TEST(ShardState, DoesNotMakeTheQueueOfAnotherShard) {
   auto config = std::make_shared<QueueConfig>();
   config->id = QueueId{3};
   config->owner = ShardId{1};
-  parts.state.directory.put(config);
+  parts.directory_requests.put_config(config, ShardParts::start);
   EXPECT_EQ(parts.state.find_queue(QueueId{3}), nullptr);
+}
+
+TEST(ShardState, ForgetsAQueueThatIsDropped) {
+  ShardParts parts;
+  const QueueId id = parts.make_queue("q").id;
+  const QueueId other = parts.make_queue("p").id;
+  parts.directory_requests.drop_queue(other, parts.effects);
+  EXPECT_NE(parts.state.find_queue(id), nullptr);
+  parts.directory_requests.drop_queue(id, parts.effects);
+  EXPECT_EQ(parts.state.find_queue(id), nullptr);
+  EXPECT_TRUE(parts.state.queues->empty());
 }
 
 TEST(ShardState, LetsTestsChooseTheFirstNumberOfAQueue) {
