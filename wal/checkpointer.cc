@@ -79,8 +79,8 @@ void Checkpointer::append(CheckpointSlice& slice, Instant now) {
   const Lsn from = writer_.frame_start();
   const Lsn before = writer_.appended();
   CHECK(from <= before, "a frame at {}, end {}", from, before);
-  if (state_ == State::begun) writer_.append(pool_.sent(), now);
-  writer_.append(slice, now);
+  if (state_ == State::begun) appender_.append(pool_.sent(), now);
+  appender_.append(slice, now);
   if (state_ == State::begun) {
     begin_ = writer_.first_frame_from(from);
     CHECK(begin_ >= from && begin_ < writer_.appended(), "{} of {}", begin_, writer_.appended());

@@ -14,7 +14,7 @@
 // Units:  Lsn; bytes.
 // Limits: one checkpoint at a time.
 // Errors: pump(): a failed write of the manifest, which is the log's failure.
-// Owner:  the log of one shard, which owns `manifest`, `writer`, `pool` and `space`.
+// Owner:  the log of one shard, which owns the other parts.
 // Source: wal/README.md, "Checkpoints, segments, recovery".
 #pragma once
 
@@ -25,18 +25,24 @@
 #include "core/base/time.h"
 #include "core/queue/checkpoint.h"
 #include "wal/format/format.h"
+#include "wal/frame_writer.h"
 #include "wal/manifest.h"
+#include "wal/record_appender.h"
 #include "wal/segments/segment_pool.h"
 #include "wal/segments/space_budget.h"
-#include "wal/writer.h"
 
 namespace pawl {
 
 class Checkpointer {
  public:
-  Checkpointer(const Geometry& geometry, ManifestFiles& manifest, Writer& writer,
-               const SegmentPool& pool, SpaceBudget& space)
-      : geometry_(geometry), manifest_(manifest), writer_(writer), pool_(pool), space_(space) {}
+  Checkpointer(const Geometry& geometry, ManifestFiles& manifest, const FrameWriter& writer,
+               RecordAppender& appender, const SegmentPool& pool, SpaceBudget& space)
+      : geometry_(geometry),
+        manifest_(manifest),
+        writer_(writer),
+        appender_(appender),
+        pool_(pool),
+        space_(space) {}
 
   // True: enough was appended since the checkpoint in force began.
   bool due() const;
@@ -63,7 +69,8 @@ class Checkpointer {
 
   Geometry geometry_;
   ManifestFiles& manifest_;
-  Writer& writer_;
+  const FrameWriter& writer_;
+  RecordAppender& appender_;
   const SegmentPool& pool_;
   SpaceBudget& space_;
 

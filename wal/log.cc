@@ -24,8 +24,9 @@ Log::Log(Disk& disk, const Geometry& geometry, const LogOptions& options,
       send_reader_(disk, geometry, pool_),
       manifest_(std::move(manifest)),
       writer_(disk, geometry, image_, pool_, options.lazy_max),
+      appender_(geometry, writer_, image_, pool_),
       space_(geometry, pool_),
-      checkpointer_(geometry, *manifest_, writer_, pool_, space_),
+      checkpointer_(geometry, *manifest_, writer_, appender_, pool_, space_),
       upkeep_({geometry_, image_, pool_, reader_, relocation_, send_reader_, *manifest_, writer_,
                space_, checkpointer_},
               options.vouch_after) {}
@@ -56,13 +57,13 @@ const std::byte* Log::record(LogPos low) {
 
 Lsn Log::append(Effects& effects, Instant now) {
   CHECK(!closed_, "the log is closed");
-  return writer_.append(effects, now);
+  return appender_.append(effects, now);
 }
 
 LogPos Log::relocate(const FoundSend& found, std::span<const std::size_t> existing, Instant now) {
   CHECK(!closed_, "the log is closed");
   CHECK(found.position < appended(), "a record at {}, the end at {}", found.position, appended());
-  const LogPos position = writer_.append_relocated(found, existing, now);
+  const LogPos position = appender_.append_relocated(found, existing, now);
   relocated_bytes_ += found.record.size();
   for (std::size_t i = 0; i < existing.size(); ++i) {
     image_.release(found.position);

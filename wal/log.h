@@ -55,14 +55,15 @@
 #include "wal/format/disk.h"
 #include "wal/format/format.h"
 #include "wal/format/records.h"
+#include "wal/frame_writer.h"
 #include "wal/image.h"
 #include "wal/manifest.h"
+#include "wal/record_appender.h"
 #include "wal/relocation.h"
 #include "wal/segments/segment_pool.h"
 #include "wal/segments/space_budget.h"
 #include "wal/send_reader.h"
 #include "wal/upkeep.h"
-#include "wal/writer.h"
 
 namespace pawl {
 
@@ -295,7 +296,8 @@ class Log {
   Relocation relocation_;
   SendReader send_reader_;
   std::unique_ptr<ManifestFiles> manifest_;
-  Writer writer_;
+  FrameWriter writer_;
+  RecordAppender appender_;
   SpaceBudget space_;
   Checkpointer checkpointer_;
   Upkeep upkeep_;

@@ -24,6 +24,7 @@
 #include "core/base/time.h"
 #include "wal/body_reader.h"
 #include "wal/checkpointer.h"
+#include "wal/frame_writer.h"
 #include "wal/image.h"
 #include "wal/manifest.h"
 #include "wal/relocation.h"
@@ -31,7 +32,6 @@
 #include "wal/segments/space_budget.h"
 #include "wal/segments/upkeep_bounds.h"
 #include "wal/send_reader.h"
-#include "wal/writer.h"
 
 namespace pawl {
 
@@ -64,7 +64,7 @@ class Upkeep {
     Relocation& relocation;
     SendReader& send_reader;
     ManifestFiles& manifest;
-    Writer& writer;
+    const FrameWriter& writer;
     SpaceBudget& space;
     Checkpointer& checkpointer;
   };

@@ -209,7 +209,7 @@ TEST_F(Commit, ManyReceivesDoNotWait) {
     effects.receives.push_back(
         {test_queue, seq * 1000003, 0x12345678, 1, now + seconds(30), Instant{0}, now});
   }
-  while (log->appended() - log->durable() < Writer::lazy_bytes_max) {
+  while (log->appended() - log->durable() < FrameWriter::lazy_bytes_max) {
     log->append(effects, now);
   }
   pump();

@@ -13,8 +13,8 @@
 #include "core/base/check.h"
 #include "net/io/kernel_clocks.h"
 #include "tools/doctor/scratch_directory.h"
+#include "wal/frame_writer.h"
 #include "wal/image.h"
-#include "wal/writer.h"
 
 namespace pawl {
 namespace {
@@ -86,7 +86,7 @@ class CaseRun {
  public:
   CaseRun(ProbeLog& log, const LogWriteCase& at)
       : log_(&log), case_(&at), region_(region_of(log, at)), policy_(at.poll, spin_us) {
-    CHECK(at.at_once > 0 && at.at_once <= Writer::writes_max, "{} writes at once", at.at_once);
+    CHECK(at.at_once > 0 && at.at_once <= FrameWriter::writes_max, "{} writes at once", at.at_once);
   }
 
   unsigned turn_writes() const {
@@ -110,7 +110,7 @@ class CaseRun {
   const LogWriteCase* case_;
   Region region_;
   IdlePolicy policy_;
-  std::array<Write, Writer::writes_max> writes_;
+  std::array<Write, FrameWriter::writes_max> writes_;
   unsigned under_way_ = 0;
   int error_ = 0;
   std::vector<double> times_us_;
@@ -174,7 +174,7 @@ WriteFigures CaseRun::figures() {
 
 // Frames of bytes that no disk compresses, in memory like the log's.
 PageBlock make_frames() {
-  PageBlock frames(Writer::writes_max * large_frame);
+  PageBlock frames(FrameWriter::writes_max * large_frame);
   std::mt19937_64 random(1);
   for (std::size_t i = 0; i < frames.size(); i += sizeof(std::uint64_t)) {
     const std::uint64_t word = random();

@@ -11,7 +11,7 @@
 //                                         -> more space is wanted at once: 3 (unfilled)
 //
 // Units:  bytes; microseconds of steady_now_us().
-// Limits: disk_bytes on the disk; Writer::writes_max writes at once.
+// Limits: disk_bytes on the disk; FrameWriter::writes_max writes at once.
 // Errors: Errc::io with errno; Errc::no_space on a full disk; Errc::not_ready: the time is over, or
 //         a signal has arrived.
 // Owner:  one thread; the directory outlives it.

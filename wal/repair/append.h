@@ -3,7 +3,8 @@
 //
 //   records ... -> finish()
 //
-// Owner:  one planner, whose LogContent it changes; wal/writer.h does the same for an open log.
+// Owner:  one planner, whose LogContent it changes. wal/record_appender.h and wal/frame_writer.h do
+//         the same for an open log.
 // Source: wal/FORMAT.md, "A frame".
 #pragma once
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writer: builds frames at the end of the image and hands them to the disk, at most two at a time.
+// FrameWriter: builds frames at the end of the image and hands them to the disk, at most two at a
+// time.
 //
-//   records --append--> open frame --close--> closed --hand over--> under way --> done --> durable
+//   records --commit--> open frame --close--> closed --hand over--> under way --> done --> durable
 //                        (no header yet)      (padded) (hash, at most two)     (in order only)
 //
 // A frame is closed when it is handed over, or earlier if the next record does not fit into it. Its
@@ -11,30 +12,28 @@
 // Limits: writes_max writes under way, one frame each. A frame has at most log_frame_bytes_max
 //         bytes unless one record is larger, and never crosses an extent.
 // Errors: reap() reports a failed write; the owner stops calling then.
-// Owner:  the log of one shard.
+// Owner:  the log of one shard. wal/record_appender.h fills the frames.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 
+#include "core/base/check.h"
 #include "core/base/ids.h"
 #include "core/base/mutant.h"
 #include "core/base/result.h"
 #include "core/base/time.h"
 #include "core/containers/ring_queue.h"
-#include "core/queue/checkpoint.h"
-#include "core/queue/effects.h"
 #include "wal/format/disk.h"
 #include "wal/format/format.h"
-#include "wal/format/send_scan.h"
 #include "wal/image.h"
 #include "wal/segments/segment_pool.h"
 
 namespace pawl {
 
-class Writer {
+class FrameWriter {
  public:
   static constexpr std::size_t writes_max = 2;
   static constexpr std::uint64_t second_write_bytes =
@@ -52,20 +51,29 @@ class Writer {
     std::uint64_t segment = 0;  // the last segment begun
   };
 
-  Writer(Disk& disk, const Geometry& geometry, Image& image, SegmentPool& pool, Duration lazy_max)
+  FrameWriter(Disk& disk, const Geometry& geometry, Image& image, SegmentPool& pool,
+              Duration lazy_max)
       : disk_(disk), geometry_(geometry), image_(image), pool_(pool), lazy_max_(lazy_max) {}
 
   void start(const Start& start);
 
-  Lsn append(Effects& effects, Instant now);
-  // Appends a slice of a checkpoint, as lazy records: no response waits for it.
-  void append(const CheckpointSlice& slice, Instant now);
-  // Appends the checkpoint's records of the messages sent in each segment.
-  void append(std::span<const SegmentRecord> segments, Instant now);
-  // Appends a copy of an existing record for `existing`, the places of messages in it, as a lazy
-  // record, and returns its new position.
-  LogPos append_relocated(const FoundSend& found, std::span<const std::size_t> existing,
-                          Instant now);
+  // Sets the time of the records appended from now on.
+  void set_time(Instant now) { wall_ = now; }
+  // Reserves `bytes` at the tail, in the open frame or a new one. commit() takes the bytes used.
+  std::byte* reserve(std::size_t bytes) {
+    if (!open_ || tail_ + bytes > frame_limit_) begin_frame(bytes);
+    return frame_memory_ + (tail_ - frame_start_);
+  }
+  void commit(std::size_t bytes) {
+    tail_ += bytes;
+    ++frame_records_;
+    ++records_;
+    CHECK(tail_ <= frame_limit_, "{} of {}", tail_, frame_limit_);
+  }
+  // No response waits for the latest records: their write may wait for lazy_max.
+  void note_lazy() {
+    if (lazy_since_ == never) lazy_since_ = wall_;
+  }
   // A reader that begins at this position finds everything appended from now on. There may be no
   // frame yet.
   Lsn frame_start() const { return open_ ? frame_start_ : tail_; }
@@ -74,8 +82,8 @@ class Writer {
   // Call reap() first: it handles finished writes. submit() then starts the due writes.
   std::optional<Failure> reap(std::uint64_t now_us);
   void submit(Instant now, std::uint64_t now_us, bool idle);
-  void flush_all() { forced_ = tail_; }
-  void urge() { urgent_ = tail_; }
+  void flush_all() { forced_ = tail_; }  // writes everything appended so far, whatever the rule
+  void urge() { urgent_ = tail_; }       // a response waits for the records appended so far
 
   Lsn appended() const { return tail_; }
   Lsn durable() const { return durable_; }
@@ -117,23 +125,6 @@ class Writer {
     bool busy = false;
   };
 
-  void append_rows(const ConfigRecord& record);
-  void append_part(const IndexEntriesRecord& record);
-  void append_part(const TrackedMessagesRecord& record);
-  void append_part(const TimesRecord& record);
-  void append_part(const DedupRecord& record);
-  void append_part(const UnsettledTransferRecord& record);
-  void append_part(const ProducersRecord& record);
-  void append_heads(std::span<const HeadRecord> heads);
-  void append_task(const TaskRecord& record);
-  void append_replays(std::span<const ReplayRecord> records);
-  void append_sends(Effects& effects);
-  void commit_send(std::size_t bytes, std::size_t messages, bool relocated);
-  void append_receives(const Effects& effects);
-  void append_deletes(const Effects& effects);
-  // Reserves `bytes` at the tail, in the open frame or a new one. commit() takes the bytes used.
-  std::byte* reserve(std::size_t bytes);
-  void commit(std::size_t bytes);
   void begin_frame(std::size_t bytes);
   void close_frame();
 
