@@ -63,7 +63,7 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
     if (partial_.size() == header->length) {
       begin_call(partial_);
       partial_.clear();
-      if (partial_.capacity() > out_low) free_memory(partial_);
+      if (partial_.capacity() > Output::kept_bytes_max) free_memory(partial_);
     }
   }
   return taken;

@@ -1,36 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/connection/connection.h"
 
-#include <linux/sockios.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/free_memory.h"
 #include "net/connection/connection_host.h"
 
 namespace pawl {
-namespace {
-
-// Whether the peer has read bytes since the previous call of the same send. The kernel buffers
-// megabytes for a slow peer and then takes nothing until most of that is read, so the length of its
-// send queue shows it. `unacknowledged`: that length when it last changed; -1: unknown.
-bool peer_has_read(int fd, std::size_t send_bytes_max, int& unacknowledged) {
-  int left = 0;
-  if (::ioctl(fd, SIOCOUTQ, &left) != 0) return false;
-  const int before = unacknowledged;
-  const bool taken = left > before ||  // the kernel took more
-                     left + static_cast<int>(send_bytes_max) <= before;
-  if (before < 0 || taken) unacknowledged = left;
-  return before >= 0 && taken;
-}
-
-}  // namespace
 
 Connection::~Connection() {
   if (fd_ >= 0) ::close(fd_);
@@ -42,28 +22,36 @@ void Connection::start(std::uint32_t index, std::uint32_t generation, Peer peer,
   generation_ = generation;
   peer_ = peer;
   started_ = host_->now();
-  CHECK(state_ == State::open && !receive_armed_, "a connection is started twice");
+  CHECK(state_ == State::open && reading_ == Reading::idle, "a connection is started twice");
   arm_receive();
   if (before == nullptr) return;
   tls_ = std::move(before->tls);
-  handshake_admitted_ = tls_ != nullptr;
+  output_.seal_with(tls_.get());
   arrived_ = before->bytes.size();
   take_plain(before->bytes);
 }
 
+void Connection::become(State state) {
+  CHECK(may_become(state_, state), "state {} after {}", static_cast<int>(state),
+        static_cast<int>(state_));
+  state_ = state;
+}
+
 void Connection::leave(ShardId target, std::string_view bytes) {
-  CHECK(state_ == State::open && calls_.empty() && out_.empty(), "a connection leaves in use");
-  state_ = State::leaving;
+  CHECK(state_ == State::open && calls_.empty() && output_.text().empty(),
+        "a connection leaves in use");
+  become(State::leaving);
   leaving_ = std::make_unique<HandedOver>(
       HandedOver{.target = target, .peer_slot = peer_.peer_slot, .bytes = std::string(bytes)});
   host_->want_flush(index_);
 }
 
 std::unique_ptr<HandedOver> Connection::hand_over() {
-  if (state_ != State::leaving || receive_armed_ || send_armed_) return nullptr;
+  if (state_ != State::leaving || receiving() || output_.armed()) return nullptr;
   leaving_->fd = std::exchange(fd_, -1);
   leaving_->bytes.append(held_.view());
   if (tls_ != nullptr) tls_->charge_to(nullptr);
+  output_.seal_with(nullptr);
   leaving_->tls = std::move(tls_);
   return std::move(leaving_);
 }
@@ -71,11 +59,8 @@ std::unique_ptr<HandedOver> Connection::hand_over() {
 // --- reading -------------------------------------------------------------------------------------
 
 void Connection::arm_receive() {
-  if (receive_armed_ || peer_closed_ || state_ == State::closing || state_ == State::leaving)
-    return;
-  starved_ = false;
-  receive_armed_ = true;
-  receive_cancelled_ = false;
+  if (receiving() || peer_closed_ || state_ == State::closing || state_ == State::leaving) return;
+  reading_ = Reading::armed;
   io_uring_sqe* const sqe = host_->ring().sqe({RingOp::receive, generation_, index_});
   io_uring_prep_recv_multishot(sqe, fd_, nullptr, 0, 0);
   sqe->flags |= IOSQE_BUFFER_SELECT;
@@ -83,8 +68,8 @@ void Connection::arm_receive() {
 }
 
 void Connection::on_receive(std::int32_t result, std::uint32_t flags) {
-  CHECK(receive_armed_);
-  receive_armed_ = (flags & IORING_CQE_F_MORE) != 0;
+  CHECK(receiving());
+  if ((flags & IORING_CQE_F_MORE) == 0) reading_ = Reading::idle;
   received(result, flags);
   // The last completion of a closing connection may come late: flush() frees the connection then.
   if (state_ == State::closing || state_ == State::leaving) host_->want_flush(index_);
@@ -101,15 +86,16 @@ void Connection::received(std::int32_t result, std::uint32_t flags) {
     pause_if_full();
   } else if (result == -ENOBUFS) {
     // Arming again at once would fail again: the connection waits for returned buffers.
-    if (!starved_ && state_ == State::open) host_->want_buffers(index_);
-    starved_ = true;
+    if (receiving()) return;
+    reading_ = Reading::starved;
+    if (state_ == State::open) host_->want_buffers(index_);
     return;
   } else if (state_ == State::leaving) {
     return;  // the other shard will see the end
   } else if (result == 0 || (result != -ECANCELED && result != -EINTR && result != -EAGAIN)) {
     return result < 0 ? begin_close() : peer_closed();
   }
-  if (!receive_armed_ && held_.size() < held_max) arm_receive();
+  if (held_.size() < held_max) arm_receive();
 }
 
 void Connection::take_plain(std::string_view bytes) {
@@ -118,63 +104,54 @@ void Connection::take_plain(std::string_view bytes) {
   held_.append(bytes.substr(taken));
 }
 
+void Connection::begin_handshake() {
+  CHECK(tls_ != nullptr);
+  const std::string early = tls_->admit();
+  if (state_ == State::open) take_sealed(early);
+}
+
 // Keeps the bytes of a handshake until the gate admits it.
 void Connection::take_sealed(std::string_view bytes) {
-  if (!handshake_waits_ && !handshake_admitted_) {
-    handshake_admitted_ = host_->admit_handshake(index_, generation_, peer_.peer_slot);
-    handshake_waits_ = !handshake_admitted_;
+  if (tls_->unasked()) {
+    if (host_->admit_handshake(index_, generation_, peer_.peer_slot)) {
+      tls_->admit();
+    } else {
+      tls_->wait_for_turn();
+    }
   }
-  if (handshake_admitted_) return open_sealed(bytes);
-  tls_->early().append(bytes);
-  if (tls_->early().size() > Tls::pending_max) begin_close();
-}
-
-void Connection::begin_handshake() {
-  CHECK(tls_ != nullptr && handshake_waits_ && !handshake_admitted_);
-  handshake_waits_ = false;
-  handshake_admitted_ = true;
-  std::string early;
-  early.swap(tls_->early());
-  if (state_ == State::open) open_sealed(early);
-}
-
-// Decrypts all received bytes at once, so that held_max bounds connections with TLS too.
-void Connection::open_sealed(std::string_view bytes) {
-  thread_local std::array<char, 16 << 10> plain;  // the payload of the largest record
+  if (!tls_->admitted()) {
+    if (!tls_->keep(bytes)) begin_close();
+    return;
+  }
   // Plain HTTP is answered in plain HTTP: otherwise the client only sees a closed connection.
   if (!tls_->begun() && begins_as_http(bytes)) {
     tls_->out().append(host_->wrong_port("This port of pawl speaks TLS."));
     return finish_after_answers();
   }
-  Tls::Read read = Tls::Read::data;
-  tls_->feed(bytes);
-  while (read == Tls::Read::data && (state_ == State::open || state_ == State::leaving)) {
-    std::size_t count = 0;
-    read = tls_->read(plain, count);
-    if (count > 0) take_plain({plain.data(), count});
-  }
-  tls_->feed({});
+  const SealedStream::Input input = tls_->open(bytes, [this](std::string_view plain) {
+    take_plain(plain);
+    return state_ == State::open || state_ == State::leaving;
+  });
   if (state_ == State::leaving) return;  // the other shard reads on, and sends what OpenSSL wrote
-  if (read == Tls::Read::closed) peer_closed();
-  if (read == Tls::Read::failed) {
+  if (input == SealedStream::Input::not_answered) return begin_close();
+  if (input == SealedStream::Input::peer_closed) peer_closed();
+  if (input == SealedStream::Input::failed) {
     abandon(Receives::all);
     finish_after_answers();
   }
-  if (tls_->out().size() > Tls::pending_max)
-    return begin_close();  // the peer causes output and does not read it
   if (!tls_->out().empty()) out();
 }
 
 // The peer sends no more. Its pending requests are still answered, except long polls.
 void Connection::peer_closed() {
   peer_closed_ = true;
-  end_if_all_heard();
+  finish_if_all_served();
   maybe_finish();
 }
 
 // After the peer's FIN, held requests are still served as output drains; an incomplete request is
 // dropped.
-void Connection::end_if_all_heard() {
+void Connection::finish_if_all_served() {
   if (!peer_closed_) return;
   abandon(Receives::that_wait);
   for (std::size_t before = held_.size() + 1; held_.size() < before && !offering_;) {
@@ -188,8 +165,8 @@ void Connection::end_if_all_heard() {
 
 void Connection::pause_if_full() {
   const bool may_go_on = held_.size() < held_max && state_ != State::leaving;
-  if (may_go_on || !receive_armed_ || receive_cancelled_) return;
-  receive_cancelled_ = true;
+  if (may_go_on || reading_ != Reading::armed) return;
+  reading_ = Reading::cancelled;
   host_->ring().cancel({RingOp::receive, generation_, index_});
 }
 
@@ -211,8 +188,7 @@ void Connection::offer_held() {
 
 void Connection::give_back_spare() {
   held_.give_back_spare();
-  for (std::string* const buffer : {&out_, &sending_})
-    if (buffer->empty()) free_memory(*buffer);
+  output_.free_empty();
   own_spare();
 }
 
@@ -223,7 +199,7 @@ std::string& Connection::out() {
     dirty_ = true;
     host_->want_flush(index_);
   }
-  return out_;
+  return output_.text();
 }
 
 void Connection::flush() {
@@ -231,68 +207,32 @@ void Connection::flush() {
   if (state_ == State::leaving) return pause_if_full();
   if (state_ == State::closing) return;
   // Disconnects a peer that requests without reading. One that reads may request more at once.
-  if (send_armed_) {
-    if (out_.size() - sealed_ > out_max && host_->now() - send_progress_ > stuck_timeout)
-      begin_close();
+  if (output_.armed()) {
+    if (output_.waiting() > out_max && output_.stuck(host_->now()) > stuck_timeout) begin_close();
     return;
   }
-  if (tls_ != nullptr) seal();
-  std::string& ready = tls_ == nullptr ? out_ : tls_->out();
-  if (ready.empty()) return maybe_finish();
-  CHECK(sending_.empty(), "{} bytes of the previous send are left", sending_.size() - sent_);
-  sending_.swap(ready);
-  ready.clear();
-  sent_ = 0;
+  if (!output_.seal() && state_ == State::open) finish_after_answers();
+  if (tls_ != nullptr && state_ == State::finishing && output_.text().empty() && calls_.empty())
+    tls_->close();
+  if (!output_.begin()) return maybe_finish();
   arm_send();
 }
 
-// Sends one piece at a time, which shows whether the peer reads.
 void Connection::arm_send() {
-  send_progress_ = host_->now();
-  unacknowledged_ = -1;
-  CHECK(!send_armed_ && sent_ < sending_.size(), "sent {} of {}", sent_, sending_.size());
-  send_armed_ = true;
+  const std::string_view piece = output_.piece(host_->now());
   io_uring_sqe* const sqe = host_->ring().sqe({RingOp::send, generation_, index_});
-  io_uring_prep_send(sqe, fd_, sending_.data() + sent_,
-                     std::min(sending_.size() - sent_, send_bytes_max), MSG_NOSIGNAL | MSG_WAITALL);
-}
-
-// Encrypts a slice of out_; the next slice follows when this one is sent.
-void Connection::seal() {
-  if (!out_.empty()) {
-    const std::size_t count = tls_->write(std::string_view(out_).substr(sealed_));
-    sealed_ += count;
-    CHECK(sealed_ <= out_.size(), "encrypted {} of {} bytes", sealed_, out_.size());
-    if (count == 0) {
-      sealed_ = out_.size();
-      if (state_ == State::open) finish_after_answers();
-    }
-  }
-  if (sealed_ < out_.size()) {
-    if (sealed_ > out_.size() / 2) out_.erase(0, std::exchange(sealed_, 0));
-    return;
-  }
-  out_.clear();
-  sealed_ = 0;
-  if (out_.capacity() > out_low) free_memory(out_);
-  if (state_ == State::finishing && calls_.empty()) tls_->close();
+  io_uring_prep_send(sqe, fd_, piece.data(), piece.size(), MSG_NOSIGNAL | MSG_WAITALL);
 }
 
 void Connection::on_send(std::int32_t result) {
-  CHECK(send_armed_);
-  send_armed_ = false;
+  output_.ended();
   if (state_ == State::closing) return host_->want_flush(index_);
   if (result <= 0 && result != -EINTR && result != -EAGAIN) return begin_close();
-  if (result > 0) sent_ += static_cast<std::size_t>(result);
-  CHECK(sent_ <= sending_.size(), "sent {} of {}", sent_, sending_.size());
-  if (sent_ < sending_.size()) return arm_send();
-  sending_.clear();
-  if (sending_.capacity() > out_low) free_memory(sending_);
-  sent_ = 0;
+  if (output_.advance(result > 0 ? static_cast<std::size_t>(result) : 0)) return arm_send();
   out();  // schedules a flush: for more output, or to finish after the last response
   if (open()) on_all_sent();
   offer_held();
-  end_if_all_heard();
+  finish_if_all_served();
 }
 
 // --- calls ---------------------------------------------------------------------------------------
@@ -325,14 +265,14 @@ void Connection::on_answer(PendingCall& call) {
   if (call.abandoned || state_ == State::closing) {
     release(call);
     if (state_ == State::closing) return host_->want_flush(index_);
-    end_if_all_heard();
+    finish_if_all_served();
     return maybe_finish();
   }
   CHECK(!call.giving_back, "deliveries are returned only for an abandoned call");
   const bool over = on_response(call);
   if (over) release(call);
   offer_held();  // a call that goes on may charge less credit than before
-  end_if_all_heard();
+  finish_if_all_served();
   if (over) maybe_finish();
 }
 
@@ -360,7 +300,7 @@ void Connection::abandon(Receives which) {
 // --- the end -------------------------------------------------------------------------------------
 
 void Connection::finish_after_answers() {
-  if (state_ == State::open) state_ = State::finishing;
+  if (state_ == State::open) become(State::finishing);
   held_.clear();
   out();
 }
@@ -372,22 +312,22 @@ void Connection::end_if_over(Instant now) {
 // When all responses are sent, closes our side and gives the peer a moment to read and close too.
 // Closing at once with unread bytes would reset the connection before the peer reads our response.
 void Connection::maybe_finish() {
-  if (state_ != State::finishing || !quiet()) return;
+  if ((state_ != State::finishing && state_ != State::half_closed) || !quiet()) return;
   if (tls_ != nullptr && !tls_->closed()) {
     out();  // the close alert goes first
     return;
   }
   if (peer_closed_) return begin_close();
-  if (half_closed_) return;
-  CHECK(calls_.empty() && !send_armed_, "{} calls are pending", calls_.size());
-  half_closed_ = true;
+  if (state_ == State::half_closed) return;
+  CHECK(calls_.empty() && !output_.armed(), "{} calls are pending", calls_.size());
+  become(State::half_closed);
   half_closed_at_ = host_->now();
   ::shutdown(fd_, SHUT_WR);
 }
 
 void Connection::begin_close() {
   if (state_ == State::closing) return;
-  state_ = State::closing;
+  become(State::closing);
   ::shutdown(fd_, SHUT_RDWR);  // ends the armed receive and send
   abandon(Receives::all);
   host_->want_flush(index_);
@@ -396,10 +336,10 @@ void Connection::begin_close() {
 void Connection::check_time(Instant now) {
   arrived_before_ = std::exchange(arrived_, 0);
   if (state_ == State::closing) return;
-  if (calls_.empty() && !send_armed_) give_back_spare();
-  if (send_armed_ && peer_has_read(fd_, send_bytes_max, unacknowledged_)) send_progress_ = now;
-  if (send_armed_ && now - send_progress_ > send_timeout) return begin_close();
-  if (half_closed_ && now - half_closed_at_ > linger_timeout) return begin_close();
+  if (calls_.empty() && !output_.armed()) give_back_spare();
+  output_.watch(fd_, now);
+  if (output_.armed() && output_.stuck(now) > send_timeout) return begin_close();
+  if (state_ == State::half_closed && now - half_closed_at_ > linger_timeout) return begin_close();
   const bool shaking_hands = tls_ != nullptr && !tls_->established();
   const bool late = shaking_hands ? now - started_ > host_->context().times.head : on_second(now);
   // While bytes are held, the peer must first read its responses, within send_timeout.

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A connection: a socket, received bytes not yet parsed, bytes to send, and pending calls.
 //
-//   open --peer closed--> finishing --answers sent--> closing --nothing armed, no call left--> freed
-//     \--protocol says close--> finishing                ^
-//     \--error, timeout, too slow------------------------+
-//   open --HELLO names a queue of another shard--> leaving --nothing armed--> hand_over()
+// Its states: connection_state.h.
 //
 // Reading: one multishot receive; its bytes are offered to the protocol at once. Bytes that the
 //          protocol does not take yet (a request is pending, no credit) are held. Beyond held_max
 //          the receive is cancelled, so that back-pressure reaches the peer.
 // Writing: the protocol appends to out(). At the end of the turn one send takes all of it, and
-//          out() fills again meanwhile. At most one send is in flight: two could interleave.
+//          out() fills again meanwhile (output.h).
 // TLS:     after start_tls() received bytes are decrypted before the protocol sees them, and its
-//          output is encrypted before the send. Handshake and close alert use the same receive and
-//          send.
+//          output is encrypted before the send (sealed_stream.h). Handshake and close alert use the
+//          same receive and send.
 // Calls:   a receive that is pending when the connection closes is cancelled if possible; a
 //          delivery that crosses the cancel is returned to its queue.
 //
@@ -36,10 +33,12 @@
 #include "core/queue/request.h"
 #include "net/connection/connection_host.h"
 #include "net/connection/connection_limits.h"
+#include "net/connection/connection_state.h"
 #include "net/connection/handed_over.h"
 #include "net/connection/held_bytes.h"
+#include "net/connection/output.h"
+#include "net/connection/sealed_stream.h"
 #include "net/io/ring.h"
-#include "net/io/tls.h"
 
 namespace pawl {
 
@@ -49,10 +48,8 @@ class Connection {
  public:
   static constexpr std::size_t held_max = 256 << 10;
   static constexpr std::size_t out_high = 1 << 20;
-  static constexpr std::size_t out_low = 256 << 10;
   static constexpr std::size_t out_max = 24 << 20;
-  static constexpr std::size_t send_bytes_max = 256 << 10;  // largest single send to the kernel
-  // For the peer to take send_bytes_max.
+  // For the peer to take a piece of output.
   static constexpr Duration send_timeout = seconds(30);
   static constexpr Duration stuck_timeout = seconds(1);  // the same, with more than out_max left
   // For the peer to close after our last response.
@@ -64,8 +61,9 @@ class Connection {
   virtual ~Connection();
 
   void start_tls(const TlsContext& context, std::string_view protocol, std::int64_t& account) {
-    CHECK(tls_ == nullptr && !receive_armed_, "TLS starts before the first byte");
-    tls_ = std::make_unique<Tls>(context, protocol, account);
+    CHECK(tls_ == nullptr && !receiving(), "TLS starts before the first byte");
+    tls_ = std::make_unique<SealedStream>(context, protocol, account);
+    output_.seal_with(tls_.get());
   }
   // `before`: the connection as another shard hands it over; null: a new connection.
   void start(std::uint32_t index, std::uint32_t generation, Peer peer, HandedOver* before);
@@ -98,30 +96,27 @@ class Connection {
   // Approximate bytes of received data, pending calls and unsent output. Its host counts the bytes
   // that OpenSSL holds, for all connections together.
   std::size_t memory() const {
-    return held_.capacity() + out_.capacity() + sending_.capacity() + own_memory() +
+    return held_.capacity() + output_.memory() + own_memory() +
            (tls_ == nullptr ? 0 : tls_->memory());
   }
   // Frees empty buffers that are kept for reuse.
   void give_back_spare();
   bool freed() const {
     return fd_ < 0 ||
-           (state_ == State::closing && !receive_armed_ && !send_armed_ && calls_.empty());
+           (state_ == State::closing && !receiving() && !output_.armed() && calls_.empty());
   }
   bool closing() const { return state_ == State::closing; }
   // No call is pending and all output is sent; a closing connection discards its output.
-  bool quiet() const {
-    const bool all_sent = out_.empty() && !send_armed_ && (tls_ == nullptr || tls_->out().empty());
-    return calls_.empty() && (all_sent || state_ == State::closing);
-  }
+  bool quiet() const { return calls_.empty() && (output_.all_sent() || state_ == State::closing); }
   // Nothing is lost if the process ends now: the peer has all responses, and has seen the end of
   // the connection or had the time to. Closing earlier would reset a request that is on its way.
   bool has_ended(Instant now) const {
-    return quiet() &&
-           (state_ == State::closing || (half_closed_ && now - half_closed_at_ >= drain_linger));
+    return quiet() && (state_ == State::closing ||
+                       (state_ == State::half_closed && now - half_closed_at_ >= drain_linger));
   }
 
  protected:
-  enum class State : std::uint8_t { open, leaving, finishing, closing };
+  using State = ConnectionState;
 
   // Takes bytes and returns how many. Fewer than all means "not now": the rest is offered again
   // after a response to one of its calls, or when its output has drained.
@@ -145,25 +140,25 @@ class Connection {
   void leave(ShardId target, std::string_view bytes);
   void abandon(PendingCall& call);  // takes a receive back; its deliveries return to their queue
   void finish_after_answers();      // no more requests; close when everything is answered and sent
+  std::size_t unsent() const { return output_.unsent(); }
   bool congested() const { return unsent() > out_high; }
   std::size_t calls() const { return calls_.size(); }
   ConnectionHost& host() const { return *host_; }
   bool open() const { return state_ == State::open; }
   bool encrypted() const { return tls_ != nullptr; }
 
-  std::size_t unsent() const {
-    CHECK(sealed_ <= out_.size() && sent_ <= sending_.size());
-    return out_.size() - sealed_ + sending_.size() - sent_;
-  }
-
  private:
+  // The multishot receive. cancelled: its last completion has not come yet. starved: it ended for
+  // lack of buffers and is armed again when some are returned.
+  enum class Reading : std::uint8_t { idle, armed, cancelled, starved };
+
+  void become(State state);
+  bool receiving() const { return reading_ == Reading::armed || reading_ == Reading::cancelled; }
   void received(std::int32_t result, std::uint32_t flags);
   void arm_send();
-  void end_if_all_heard();
+  void finish_if_all_served();
   void take_plain(std::string_view bytes);
   void take_sealed(std::string_view bytes);
-  void open_sealed(std::string_view bytes);
-  void seal();
   void peer_closed();
   void offer_held();
   enum class Receives : std::uint8_t { all, that_wait };
@@ -173,32 +168,21 @@ class Connection {
 
   ConnectionHost* host_;
   int fd_;
-  std::unique_ptr<Tls> tls_;             // null: no TLS
+  std::unique_ptr<SealedStream> tls_;    // null: no TLS
   std::unique_ptr<HandedOver> leaving_;  // in state leaving
   Peer peer_;
   Instant started_;
   std::uint32_t index_ = 0;
   std::uint32_t generation_ = 0;
   State state_ = State::open;
-  bool receive_armed_ = false;
-  bool receive_cancelled_ = false;
-  bool send_armed_ = false;
-  bool starved_ = false;  // waiting for receive buffers
+  Reading reading_ = Reading::idle;
   bool peer_closed_ = false;
-  bool handshake_waits_ = false;
-  bool handshake_admitted_ = false;
-  bool dirty_ = false;  // in the host's list of connections to flush
-  bool offering_ = false;
+  bool dirty_ = false;     // in the host's list of connections to flush
+  bool offering_ = false;  // offer_held() is under way
   // Bytes received since the last tick, and between the two before.
   std::size_t arrived_ = 0, arrived_before_ = 0;
-  bool half_closed_ = false;  // our side has closed, after the last response
   HeldBytes held_;
-  std::string out_;
-  std::size_t sealed_ = 0;  // with TLS: encrypted bytes at the front of out_
-  std::string sending_;
-  std::size_t sent_ = 0;
-  Instant send_progress_;
-  int unacknowledged_ = -1;  // bytes in the kernel's send queue then; -1: unknown
+  Output output_;
   Instant half_closed_at_;
   PendingCalls calls_;
 };

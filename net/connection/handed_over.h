@@ -15,7 +15,7 @@
 
 #include "core/base/check.h"
 #include "core/base/ids.h"
-#include "net/io/tls.h"
+#include "net/connection/sealed_stream.h"
 
 namespace pawl {
 
@@ -23,9 +23,9 @@ struct HandedOver {
   ShardId target{};
   int fd = -1;
   std::uint32_t peer_slot = 0;
-  bool local = false;        // on a Unix socket
-  std::unique_ptr<Tls> tls;  // null: no TLS
-  std::string bytes;         // received: HELLO, and what followed it
+  bool local = false;                 // on a Unix socket
+  std::unique_ptr<SealedStream> tls;  // null: no TLS
+  std::string bytes;                  // received: HELLO, and what followed it
 
   static bool is(std::uint64_t number) { return (number & tag) != 0; }
   static std::uint64_t number_of(std::unique_ptr<HandedOver> handed) {

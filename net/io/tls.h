@@ -76,8 +76,6 @@ class Tls {
     received_ = received;
     begun_ |= !received.empty();
   }
-  // Bytes that arrived while the handshake waited for its turn; up to pending_max.
-  std::string& early() { return early_; }
   Read read(std::span<char> into, std::size_t& count);
 
   // Encrypts at most seal_bytes_max of `plain` and returns how many; 0: nothing can be sent, now or
@@ -91,12 +89,13 @@ class Tls {
   bool established() const { return established_; }
   bool begun() const { return begun_; }  // at least one byte was received
   std::string& out() { return out_; }
+  const std::string& out() const { return out_; }
   std::string_view protocol() const { return protocol_; }
   // Counts the bytes of OpenSSL in another account from now on; null: in none, before the shard of
   // that account takes over.
   void charge_to(std::int64_t* account);
   // Bytes of its own buffers; the bytes of OpenSSL are in the account.
-  std::size_t memory() const { return sizeof(Tls) + out_.capacity() + early_.capacity(); }
+  std::size_t memory() const { return sizeof(Tls) + out_.capacity(); }
 
  private:
   friend struct TlsBio;
@@ -105,7 +104,7 @@ class Tls {
   ssl_st* ssl_ = nullptr;
   std::string_view protocol_;
   std::string_view received_;
-  std::string out_, early_;
+  std::string out_;
   bool established_ = false;
   bool begun_ = false;
   bool closed_ = false;
