@@ -107,6 +107,41 @@ TEST(SegmentDemandLimits, TheNotedLimitsNeverHideAFileThatIsWantedOrTooMany) {
   EXPECT_GT(passed, 1000);
 }
 
+TEST(SegmentDemandLimits, TheNotedLimitsNeverHideARequestThatWouldWait) {
+  constexpr Geometry geometry{0x5eed, 512 << 10, 16 << 10};
+  records_test::Random random(11);
+  int held = 0, passed = 0;
+  for (int trial = 0; trial < 2000; ++trial) {
+    SegmentTable table(geometry);
+    RetiredFiles retired;
+    table.start(0);
+    const std::uint64_t ready = 1 + random.below(4);
+    for (std::uint64_t n = 0; n < ready; ++n)
+      table.adopt(n, FileId{1}, geometry.segment_bytes, geometry.segment_bytes, {});
+    SegmentDemand demand(geometry, table, retired, 2, random.chance());
+    EXPECT_FALSE(demand.note_calm()) << "the end is not known yet";
+    Lsn end = block_bytes;
+    std::uint64_t wanted = random.below(2 * geometry.segment_bytes);
+    demand.want(wanted, end);
+    if (demand.is_urgent()) continue;
+    ASSERT_TRUE(demand.note_calm());
+    for (int step = 0; step < 50; ++step) {
+      end += random.below(4) * block_bytes;
+      const std::uint64_t by = random.below(geometry.segment_bytes / 8);
+      wanted = random.chance() ? wanted + by : wanted - std::min(wanted, by);
+      demand.want(wanted, end);
+      if (!demand.satisfied()) {
+        ++passed;
+        continue;
+      }
+      ++held;
+      EXPECT_FALSE(demand.is_urgent()) << wanted << " wanted behind " << end;
+    }
+  }
+  EXPECT_GT(held, 1000);
+  EXPECT_GT(passed, 1000);
+}
+
 class SmallSegments : public testing::Test {
  protected:
   static constexpr Geometry geometry{0x5eed, 512 << 10, 16 << 10};

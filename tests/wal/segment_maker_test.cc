@@ -81,6 +81,24 @@ TEST_F(Maker, PiecesOfZerosLeaveTheDiskToTheTailWhileThereIsFreeSpace) {
   EXPECT_GE(pool->spares(), 2u) << "space that is needed is made at once";
 }
 
+TEST_F(Maker, WhileZerosMayWaitThereIsNoWork) {
+  pool.reset();
+  begin(SegmentPool::fill_every_default);
+  for (; pool->spares() == 0; now = now + Duration{1}) pump();
+  const Lsn end = block_bytes;
+  pool->want_ahead(0, end);
+  now = now + SegmentPool::fill_every_default;
+  pump(3);
+  ASSERT_EQ(disk.calls.back(), "write 000000000002.seg 0 16384");
+  pump();
+  EXPECT_FALSE(pool->has_work(now, 0, end));
+  EXPECT_FALSE(pool->has_work(now, block_bytes, end)) << "there is space for more";
+  EXPECT_TRUE(pool->has_work(now + SegmentPool::fill_every_default, 0, end)) << "zeros are due";
+  EXPECT_TRUE(pool->has_work(now, 0, end + 16384 / 8)) << "the log has grown by an eighth of them";
+  EXPECT_TRUE(pool->has_work(now, 64 << 10, end)) << "requests would wait";
+  EXPECT_EQ(disk.calls.back(), "write 000000000002.seg 0 16384");
+}
+
 TEST_F(Maker, ADiskWithSlowFlushesGetsOneForTheZerosOfASegment) {
   pool.reset();
   begin(Duration{}, false);

@@ -109,11 +109,26 @@ void SegmentDemand::note_satisfied() {
         noted_.wanted_max, end_);
 }
 
+// The limits of is_urgent().
+bool SegmentDemand::note_calm() {
+  CHECK(!is_urgent(), "requests would soon wait for free space");
+  if (end_ == UINT64_MAX) return false;
+  noted_ = {.tail = table_.tail(),
+            .ready_end = table_.ready_end(),
+            .retired = retired_.size(),
+            .wanted_max = UINT64_MAX,
+            .sum_max = end_ + free_space_behind(end_) - least_beyond(),
+            .end_max = end_ + ready_space() - least_beyond()};
+  CHECK(satisfied(), "{} wanted, the end at {} of {}", wanted_bytes_, end_, noted_.end_max);
+  return true;
+}
+
 void SegmentDemand::narrow(UpkeepBounds& bounds, const ReserveRule& reserve) const {
   if (MUTANT(rest_forever)) return;
   constexpr std::uint64_t each = UpkeepBounds::message_bytes;
   CHECK(reserve.least <= reserve.most, "{} of {} bytes", reserve.least, reserve.most);
   CHECK(wanted_bytes_ >= reserve.least && wanted_bytes_ <= reserve.most, "{} bytes", wanted_bytes_);
+  if (noted_.end_max != UINT64_MAX) bounds.end_before(noted_.end_max + 1);
   // With so many messages or more, the reserve no longer grows.
   const std::uint64_t many = (reserve.most - reserve.least + each - 1) / each;
   if (wanted_bytes_ == reserve.most) {

@@ -74,13 +74,15 @@ class SegmentDemand {
   void shrunk() { shrinks_ = false; }
   // Notes that no file is to be made, filled or deleted.
   void note_satisfied();
-  // True: the same still holds before next_look() with so many wanted bytes behind this end of the
-  // log, without another look at all figures.
+  // The same for a segment being made whose next zeros may wait. False: the end is not known yet.
+  bool note_calm();
+  // True: what was noted still holds before next_look() with so many wanted bytes behind this end
+  // of the log, without another look at all figures.
   bool satisfied(std::uint64_t wanted, Lsn end) const {
     if (MUTANT(rest_forever)) return true;
     return noted_.tail == table_.tail() && noted_.ready_end == table_.ready_end() &&
            noted_.retired == retired_.size() && wanted >= noted_.wanted_min &&
-           wanted <= noted_.wanted_max && wanted + end <= noted_.sum_max;
+           wanted <= noted_.wanted_max && wanted + end <= noted_.sum_max && end <= noted_.end_max;
   }
   bool satisfied() const { return satisfied(wanted_bytes_, end_); }
   // Narrows `bounds` so that satisfied() stays true within them. The wanted bytes are `reserve`.
@@ -117,7 +119,8 @@ class SegmentDemand {
   Lsn end_ = UINT64_MAX;  // end of the log; UINT64_MAX: not known yet
   std::uint64_t rested_in_ = UINT64_MAX;  // the tail was in this segment at the latest note_tail()
   Instant shrink_at_ = never;
-  // The figures at the latest note_satisfied(), and the limits within which it stays true.
+  // The figures at the latest note_satisfied() or note_calm(), and the limits within which it stays
+  // true.
   struct Noted {
     std::uint64_t tail = UINT64_MAX;
     std::uint64_t ready_end = 0;
@@ -125,6 +128,7 @@ class SegmentDemand {
     std::uint64_t wanted_min = 0;  // with fewer wanted bytes a file is too many
     std::uint64_t wanted_max = 0;
     std::uint64_t sum_max = 0;  // of the wanted bytes and the end
+    Lsn end_max = UINT64_MAX;
     Instant shrink = never;
   };
   Noted noted_;

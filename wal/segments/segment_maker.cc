@@ -117,7 +117,10 @@ Result<void> SegmentMaker::pump(Instant now, bool stopping) {
   const bool urgent = demand_.is_urgent();
   if (urgent && step_ == Step::fill && allocated_ && !disk_full_)
     filled_bytes_ = std::max(filled_bytes_, table_.next_usable());
-  if (!urgent && step_ == Step::fill && fill_waits(now)) return {};
+  if (!urgent && step_ == Step::fill && fill_waits(now)) {
+    rests_ = !disk_full_ && demand_.note_calm();
+    return {};
+  }
   if (!urgent && step_ == Step::none) begin_top_up(now);
   if (step_ == Step::none) {
     if (demand_.enough() || removing_) {
