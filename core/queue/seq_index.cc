@@ -327,7 +327,7 @@ void SeqIndex::list(Page& page, std::size_t set) {
   std::ranges::push_heap(with_ready_[set], std::greater());
 }
 
-// No page is left that it could name.
+// Frees the list of pages with ready messages when no page is left.
 void SeqIndex::drop_heap(std::size_t set) {
   pool_->drop_heap(heap_bytes(set));
   std::vector<std::uint64_t>().swap(with_ready_[set]);

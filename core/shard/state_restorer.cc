@@ -242,7 +242,7 @@ void StateRestorer::restore(const ForgetTransferRecord& record) {
 void StateRestorer::finish(Instant passed, Instant now, std::vector<LogPos>& freed) {
   CHECK(passed <= now, "passed {}, now {}", passed.ms, now.ms);
   states_.set_slots_max(state_.limits.slots_max);
-  // Time has gone on behind the newest frame.
+  // `never`: handles of version 1 were issued until this startup.
   if (state_.upgraded == never) state_.upgraded.write() = now - milliseconds(1);
   for (auto it = state_.queues->begin(); it != state_.queues->end();) {
     Queue& queue = *(it++)->second;  // which may be dropped
@@ -270,7 +270,7 @@ void StateRestorer::abandon(Queue& queue, std::vector<LogPos>& freed) {
   CHECK(queue.set_aside.empty());  // nothing was read yet
 }
 
-// All records have been read: what is ready, what is hidden until when.
+// All records have been read: makes each message ready, or hides it until its deadline.
 void StateRestorer::resume(Queue& queue, Instant passed, Instant now) {
   // hide() and show() change the ready messages, not the entries of the index: the walk may
   // continue.

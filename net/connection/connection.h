@@ -49,12 +49,13 @@ class Connection {
   static constexpr std::size_t held_max = 256 << 10;
   static constexpr std::size_t out_high = 1 << 20;
   static constexpr std::size_t out_max = 24 << 20;
-  // For the peer to take a piece of output.
+  // A peer that takes less than a piece of output in this time is disconnected.
   static constexpr Duration send_timeout = seconds(30);
-  static constexpr Duration stuck_timeout = seconds(1);  // the same, with more than out_max left
-  // For the peer to close after our last response.
+  // The same while more than out_max bytes wait behind the send under way.
+  static constexpr Duration stuck_timeout = seconds(1);
+  // Time for the peer to close its side after our last response.
   static constexpr Duration linger_timeout = seconds(2);
-  // The same while the server drains. A peer that has not seen our end by then has sent nothing.
+  // The same while the server drains or stops: a request that crossed our FIN has arrived by then.
   static constexpr Duration drain_linger = milliseconds(250);
 
   Connection(ConnectionHost& host, int fd) : host_(&host), fd_(fd) {}

@@ -3,14 +3,14 @@
 //
 //   state in memory --its records are durable--> durable state
 //        |                                           |
-//        +--- kept: what they and those between need -+
+//        +-- kept: the needs of both and of all states between
 //
 // A crash takes back the changes that were not durable: a deleted queue exists again with its
 // x-replay-retention, and a replay task continues from its durable position. The log of both must
 // still be there.
 //
 // Units:  Lsn; Duration ms.
-// Limits: one state for each turn that changed the needs and is not durable.
+// Limits: the durable state, and one for each later turn that changed the needs.
 // Owner:  the shard loop.
 #pragma once
 
@@ -31,16 +31,16 @@ struct ReplayNeeds {
 
 class KeptForReplay {
  public:
-  // `wanted`: by the state in memory, whose records end at `appended`. Call it in each turn before
-  // the requests are applied. Returns what to keep.
+  // `wanted`: the needs of the state in memory, whose records end at `appended`. Returns the needs
+  // of all states that a crash may restore. Call it before the requests of a turn are applied.
   ReplayNeeds note(const ReplayNeeds& wanted, Lsn appended, Lsn durable);
 
  private:
   struct State {
     ReplayNeeds needs;
-    Lsn end = 0;  // of the records that make it
+    Lsn end = 0;  // end of its records: the state is durable when the log is durable up to here
   };
-  RingQueue<State> states_;  // those that may be the durable one, and later ones; oldest first
+  RingQueue<State> states_;  // the durable state and all later ones, oldest first
 };
 
 }  // namespace pawl

@@ -52,7 +52,8 @@ class Pinned {
   bool pinned_ = false;
 };
 
-// The part of a segment that a case writes. The end of a reused segment leads to its begin.
+// The part of a segment that a case writes. In a reused segment the writes start again at `begin`
+// when they reach `end`.
 struct Region {
   FileId file = FileId::none;
   std::uint64_t begin = 0, end = 0, next = 0;
