@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deletes of messages in transfer to another queue: core/README.md names the three cases.
+// Deletes of messages in transfer to another queue: core/MOVES.md names the three cases.
 #include <gtest/gtest.h>
 
 #include <memory>
