@@ -15,7 +15,7 @@
 // Limits: one checkpoint at a time.
 // Errors: pump(): a failed write of the manifest, which is the log's failure.
 // Owner:  the log of one shard, which owns the other parts.
-// Source: wal/README.md, "Checkpoints, segments, recovery".
+// Source: wal/SPACE.md, "Checkpoints, segments, recovery".
 #pragma once
 
 #include <cstdint>

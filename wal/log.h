@@ -34,7 +34,7 @@
 //         deletes go on.
 // Owner:  one shard. No threads, no clock. Destroy it only when none of its disk operations is
 //         under way.
-// Source: wal/FORMAT.md for the bytes, wal/README.md for the reasons.
+// Source: wal/FORMAT.md for the bytes, wal/DECISIONS.md for the reasons.
 #pragma once
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 // crash the last ones, at most replay_batch_max, may be sent twice; a FIFO queue recognizes them
 // for five minutes. Messages whose send was never acknowledged before a crash may be replayed too.
 //
-// The log keeps messages for the longest x-replay-retention of the shard's queues (wal/README.md).
+// The log keeps messages for the longest x-replay-retention of the shard's queues (wal/SPACE.md).
 // net/engine/replayer.h reads them and sends them again.
 //
 // Units:  rate in messages a second; Instant ms.

@@ -8,7 +8,7 @@
 // Errors: Errc::corrupt (acknowledged data is damaged), Errc::version (a newer format),
 //         Errc::invalid (options out of range), Errc::io; a sentence for the operator goes with it.
 // Owner:  one shard; nothing but the Log is kept after the call.
-// Source: wal/README.md, "Checkpoints, segments, recovery"; the steps are in recovery_steps.h.
+// Source: wal/SPACE.md, "Checkpoints, segments, recovery"; the steps are in recovery_steps.h.
 #pragma once
 
 #include <cstdint>

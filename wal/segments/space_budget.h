@@ -17,7 +17,7 @@
 // Limits: the reserve is at most two segments and the space of a checkpoint.
 // Errors: none; Log::check_free_space() makes errors of the figures.
 // Owner:  the log of one shard.
-// Source: wal/README.md, "Decisions".
+// Source: wal/DECISIONS.md, "Segments and space".
 #pragma once
 
 #include <algorithm>
