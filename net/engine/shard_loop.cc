@@ -72,7 +72,7 @@ void ShardLoop::send_connection(ShardId to, std::uint64_t number) {
   port_->send(to, message);
 }
 
-// The order is the design: net/README.md gives the reason for each line.
+// The order is the design: net/TURN.md gives the reason for each line.
 bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
   ++stats_.turns;
   now_ = now;
