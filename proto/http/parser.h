@@ -8,7 +8,7 @@
 //
 // Accepted: HTTP/1.0 and 1.1; POST, GET, HEAD and OPTIONS; lines that end in CRLF; a body by
 // Content-Length or by exactly "chunked". Input that two servers could read differently is refused,
-// never repaired: proto/README.md lists each case with its status. There are no lenient switches.
+// never repaired: proto/HTTP.md lists each case with its status. There are no lenient switches.
 //
 // Units:  bytes.
 // Limits: head_bytes_max for request line and headers together, headers_max (431), target_bytes_max

@@ -22,7 +22,7 @@ constexpr std::size_t display_name_max = 100;
 
 enum class Kind : std::uint8_t { text, truth, json };
 
-// A topic attribute. pawl stores and returns it; proto/README.md lists attributes without effect.
+// A topic attribute. pawl stores and returns it; proto/DIFFERENCES.md lists those without effect.
 struct Row {
   std::string_view name;
   Kind kind;
