@@ -14,7 +14,7 @@
 // no value of the range could explain the observation.
 //
 // Units:  Instant of the broker's clock; steps are turns.
-// Errors: a broken invariant is reported to the Trace by name; README.md lists the names.
+// Errors: a broken invariant is reported to the Trace by name; INVARIANTS.md lists the names.
 // Owner:  one simulation.
 #pragma once
 
