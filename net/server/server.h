@@ -58,7 +58,7 @@ struct ServerOptions {
   // Most queues and topics of one account. 0: no limit of its own; with keys half of the server's
   // limit, so that no key can use all.
   std::uint32_t account_queues_max = 0;
-  bool strict_sqs = false;  // as AWS where pawl is more helpful, see tools/README.md
+  bool strict_sqs = false;  // as AWS where pawl is more helpful, see tools/SERVING.md
   ConnectionTimes times;
   std::string poll = "auto";               // auto | always | never
   std::string io = "auto";                 // auto | uring | threads: see net/io/ring_choice.h
