@@ -2,7 +2,7 @@
 // The events that the server reports: one code for each, with a row of constants.
 //
 // The name of a code is that of its enumerator. Alerts match it, so a released name never changes.
-// README.md of this folder explains each code to operators; event_code_test compares both.
+// CODES.md of this folder explains each code to operators; event_code_test compares both.
 //
 // Limits: EventRow::lines_a_minute bounds the lines of a code (event_limit.h).
 // Owner:  constants of the program.

@@ -41,12 +41,12 @@ TEST(EventCode, IsEmittedSomewhere) {
   }
 }
 
-TEST(EventCode, HasARowInTheReadmeAndNoRowIsLeftOver) {
-  const std::string readme = text_of_file(PAWL_SOURCES "/net/events/README.md");
+TEST(EventCode, HasARowInTheDocumentAndNoRowIsLeftOver) {
+  const std::string codes = text_of_file(PAWL_SOURCES "/net/events/CODES.md");
   std::size_t rows = 0;
-  for (std::size_t at = readme.find("\n| `"); at != std::string::npos;
-       at = readme.find("\n| `", at + 1)) {
-    const std::string line = readme.substr(at + 1, readme.find('\n', at + 1) - at - 1);
+  for (std::size_t at = codes.find("\n| `"); at != std::string::npos;
+       at = codes.find("\n| `", at + 1)) {
+    const std::string line = codes.substr(at + 1, codes.find('\n', at + 1) - at - 1);
     if (line.contains("` | error |") || line.contains("` | warning |") ||
         line.contains("` | info |"))
       ++rows;
@@ -56,7 +56,7 @@ TEST(EventCode, HasARowInTheReadmeAndNoRowIsLeftOver) {
     const EventRow& row = row_of(static_cast<EventCode>(i));
     const std::string begin = fmt::format("\n| `{}` | {} | {} | {} | ", name_of(row.code),
                                           name_of(row.level), row.message, row.lines_a_minute);
-    EXPECT_TRUE(readme.contains(begin)) << begin;
+    EXPECT_TRUE(codes.contains(begin)) << begin;
   }
 }
 
