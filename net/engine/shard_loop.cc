@@ -79,7 +79,10 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
   const Lsn committed_before = log_->committed();
   if (memory_due_ <= 0) share_memory();
   if (shard_->armed(ShardPart::replay)) keep_for_replay(now);
+  begin(TurnSpan::end_writes);
   if (log_->finished_io()) log_->pump(now, now_us, false);
+  end(TurnSpan::end_writes);
+  begin(TurnSpan::decide);
   const bool read = unread_ > 0 && take_bodies();
   progress(now);
   take_messages();
@@ -97,9 +100,12 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
   const bool worked =
       applied || read || from_mesh_ > 0 || effects_.has_records() || !effects_.replies.empty();
   more_ |= worked && !held_.empty();  // this turn may have freed or used what they wait for
+  end(TurnSpan::decide);
+  begin(TurnSpan::append);
   append(now);
   if (log_->relocation_due()) relocate(now, !worked);
   log_->pump(now, now_us, !worked);
+  end(TurnSpan::append);
   wakes_ |= port_->publish();
   more_ |= !answered_rows_.empty();
   return worked || more_ || log_->committed() != committed_before;

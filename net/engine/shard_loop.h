@@ -32,6 +32,7 @@
 #include "net/engine/kept_for_replay.h"
 #include "net/engine/mesh.h"
 #include "net/engine/replayer.h"
+#include "net/engine/turn_phases.h"
 #include "wal/log.h"
 
 namespace pawl {
@@ -103,6 +104,9 @@ class ShardLoop {
   // Sets the parser for filters of replay tasks; without it no filter can be read.
   void filter_replays_with(MakeMessageFilter make) { replayer_.filter_with(make); }
 
+  // Measures the spans of its turns from now on.
+  void measure(TurnPhases& phases) { phases_ = &phases; }
+
   // At startup, before the first turn: commits the transfers that other queues have accepted; see
   // share_transfers().
   void resume_transfers(const std::vector<ResumedTransfer>& transfers);
@@ -156,6 +160,12 @@ class ShardLoop {
   void apply(Request& request, Instant now);
   bool accept(Request& request, std::uint64_t bytes, Log::From from);
   bool send(Request& request, Instant now);
+  void begin(TurnSpan span) {
+    if (phases_ != nullptr) phases_->begin(span);
+  }
+  void end(TurnSpan span) {
+    if (phases_ != nullptr) phases_->end(span);
+  }
   bool retry_held(Instant now);  // true: a held request or change was processed
   void hold(const Held& held);
   bool overtakes(const Request& request) const;
@@ -198,6 +208,7 @@ class ShardLoop {
   Shard* shard_;
   Log* log_;
   MeshPort* port_;
+  TurnPhases* phases_ = nullptr;  // null: turns are not measured
   RequestOwner* request_owner_;
   std::uint64_t memory_max_;
   Effects effects_;

@@ -5,6 +5,8 @@
 
 #include <string_view>
 
+#include "core/base/enum_name.h"
+
 namespace pawl {
 namespace {
 
@@ -106,6 +108,22 @@ void append_auth_failures(std::string& text, std::span<const ShardNumbers* const
   }
 }
 
+constexpr auto phase_names = enum_names<TurnPhase, turn_phases>();
+
+void append_phases(std::string& text, std::span<const ShardNumbers* const> shards) {
+  constexpr std::string_view name = "pawl_turn_phase_microseconds_total";
+  text += fmt::format(
+      "# HELP {0} Time of the loop's turns by phase, from samples; its sleeps and yields are left "
+      "out.\n# TYPE {0} counter\n",
+      name);
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    for (std::size_t phase = 0; phase < turn_phases; ++phase) {
+      text += fmt::format("{}{{shard=\"{}\",phase=\"{}\"}} {}\n", name, i, phase_names[phase],
+                          shards[i]->phase_us[phase].load(std::memory_order_relaxed));
+    }
+  }
+}
+
 void put(Numbers::Number& to, std::uint64_t value) { to.store(value, std::memory_order_relaxed); }
 
 }  // namespace
@@ -158,6 +176,11 @@ void ShardNumbers::take(const Shard& shard) {
   put(waiters, memory.waiting);
 }
 
+void ShardNumbers::take(const TurnPhases& phases) {
+  for (std::size_t i = 0; i < turn_phases; ++i)
+    put(phase_us[i], phases.sum(static_cast<TurnPhase>(i)));
+}
+
 std::string health_text(std::span<const ShardNumbers* const> shards) {
   std::string text;
   for (std::size_t i = 0; i < shards.size(); ++i) {
@@ -201,6 +224,7 @@ std::string metrics_text(std::span<const ShardNumbers* const> shards, std::strin
                           (shards[i]->*metric.number).load(std::memory_order_relaxed));
     }
   }
+  append_phases(text, shards);
   append_auth_failures(text, shards);
   return text;
 }

@@ -15,6 +15,7 @@
 
 #include "core/shard/shard.h"
 #include "net/engine/shard_loop.h"
+#include "net/engine/turn_phases.h"
 #include "proto/auth/sigv4.h"
 #include "wal/log.h"
 
@@ -27,6 +28,7 @@ struct ShardNumbers {
   Number sent{0}, received{0}, deleted{0}, refused{0}, requests{0};
   Number early_async{0}, early_memory{0}, late_async{0}, async_behind{0};
   Number turns{0}, sleeps{0}, yield_us_max{0};
+  std::array<Number, turn_phases> phase_us{};  // by TurnPhase
   Number messages{0}, waiting{0}, set_aside{0};
   Number frames{0}, log_bytes{0}, padding_bytes{0}, flush_us{0};
   Number segments{0}, disk_bytes{0}, manifests{0}, end{0}, span{0}, replay_bytes{0}, disk_full{0},
@@ -41,6 +43,7 @@ struct ShardNumbers {
   void take(const LoopStats& loop);
   void take(const LogStats& log);
   void take(const Shard& shard);
+  void take(const TurnPhases& phases);
 };
 
 inline constexpr std::string_view health_ok = "ok\n";

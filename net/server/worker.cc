@@ -188,6 +188,7 @@ void Worker::run(const ConnectionContext& context, const std::vector<ListeningSo
   port_ = std::make_unique<MeshPort>(shared_->mesh, options_.id);
   connections_ = std::make_unique<Connections>(*ring_, context);
   loop_ = &engine_->begin(*port_, *connections_);
+  loop_->measure(phases_);
   loop_->filter_replays_with(filter_by_policy);
   connections_->use(*loop_);
   if (!listeners.empty()) {
@@ -254,16 +255,21 @@ bool Worker::turn() {
   now_ = std::max(now_, shared_->clock.now());
   const std::uint64_t before_us = std::exchange(now_us_, steady_now_us());
   CHECK(now_us_ >= before_us, "the time goes back from {} to {} us", before_us, now_us_);
+  phases_.begin_turn();
+  phases_.begin(TurnSpan::arrive);
   connections_->begin_turn(now_);
   const unsigned reaped = ring_->reap(
       completions_a_turn, [this](RingTag tag, std::int32_t result, std::uint32_t flags) {
         dispatch(tag, result, flags);
       });
   if (reaped > 0) now_ = std::max(now_, shared_->clock.now());  // no request began later
+  phases_.end(TurnSpan::arrive);
   const bool worked = loop_->turn(now_, now_us_);
   if (loop_->failure()) die(*loop_->failure());
+  phases_.begin(TurnSpan::leave);
   connections_->flush();
   wake_others();
+  phases_.end(TurnSpan::leave);
   note_refusals();
   if (now_us_ - second_us_ > 1'000'000) second_passed();
   return worked || reaped > 0;
@@ -286,7 +292,9 @@ void Worker::idle(bool worked) {
                           .writing = loop_->write_in_flight(),
                           .requests = loop_->stats().requests});
   if (next == IdlePolicy::Next::sleep) return sleep(due);
+  phases_.begin(TurnSpan::submit);
   ring_->submit();
+  phases_.end(TurnSpan::submit);
   if (next == IdlePolicy::Next::yield) yield();
   if (next == IdlePolicy::Next::step_aside) step_aside();
 }
@@ -401,6 +409,7 @@ void Worker::second_passed() {
   numbers_.take(loop_->stats());
   numbers_.take(engine_->log().stats());
   numbers_.take(engine_->shard());
+  numbers_.take(phases_);
   look_for_space();
   note_unreadable();
   note_files_set_aside();

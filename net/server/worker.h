@@ -151,6 +151,7 @@ class Worker {
   std::unique_ptr<Acceptor> acceptor_;  // null: another shard accepts
   std::unique_ptr<ShardEngine> engine_;
   ShardLoop* loop_ = nullptr;  // the engine's, from run() on
+  TurnPhases phases_{kernel_clocks()};
   RecoveryReport report_;
   Calibration calibration_;
   int event_fd_ = -1;

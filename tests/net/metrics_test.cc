@@ -26,6 +26,15 @@ TEST(Metrics, AreOneTextForAllShards) {
   EXPECT_NE(text.find("pawl_memory_bytes{shard=\"1\",kind=\"index\"} 99\n"), std::string::npos);
 }
 
+TEST(Metrics, SayWhereTheTimeOfTurnsGoes) {
+  ShardNumbers numbers;
+  numbers.phase_us[static_cast<std::size_t>(TurnPhase::log)] = 42;
+  const std::array<const ShardNumbers*, 1> shards{&numbers};
+  const std::string text = metrics_text(shards, "threads", true);
+  EXPECT_TRUE(text.contains("pawl_turn_phase_microseconds_total{shard=\"0\",phase=\"log\"} 42\n"));
+  EXPECT_TRUE(text.contains("{shard=\"0\",phase=\"kernel\"} 0\n")) << text;
+}
+
 TEST(Metrics, NameAndDescribeEachOnce) {
   const ShardNumbers numbers;
   const std::array<const ShardNumbers*, 1> shards{&numbers};
