@@ -84,7 +84,6 @@ void StateRestorer::restore_part(const ProducersRecord& record) {
 
 // The ids below `end` have been given out.
 void StateRestorer::note_queue_ids(std::uint32_t end) {
-  CHECK(end >= 1, "the queue ids end at {}", end);
   std::uint32_t& next = state_.next_queue_id.write();
   next = std::max(next, end);
 }

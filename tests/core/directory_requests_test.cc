@@ -180,6 +180,13 @@ TEST(CreateQueue, IsRefusedWhenEveryQueueIdWasUsed) {
   EXPECT_EQ(world.create("q", {}).request.error, Errc::queue_ids_used_up);
 }
 
+// A repaired log states 0 if it knows no queue.
+TEST(CreateQueue, BeginsWithIdOneBehindARepairThatKnowsNoQueue) {
+  ShardHarness world;
+  world.shard().restore(HeadRecord{QueueId::none, 0});
+  EXPECT_EQ(raw(world.create("first", {}).request.config->id), 1u);
+}
+
 TEST(CreateQueue, PlacesTheQueueOnOneOfTheShards) {
   Shard control({.shards = 4, .secret = test_secret(), .receipt_key = test_receipt_key()}, {},
                 Instant{1000});

@@ -34,9 +34,7 @@ class SealedStreamTest : public testing::Test {
     SSL_set_bio(client_.get(), from_server_, to_server_);
     SSL_set_connect_state(client_.get());
   }
-  void TearDown() override {
-    std::filesystem::remove_all(directory_);
-  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
   // The bytes that the client has for the server.
   std::string from_client() {
     std::string bytes(BIO_ctrl_pending(to_server_), '\0');
