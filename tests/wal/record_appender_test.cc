@@ -58,13 +58,14 @@ TEST_F(RecordAppenderTest, ReceivesAndRelocatedMessagesAreLazyAndOthersAreNot) {
   record.resize(record_length(record.data()));
   const std::array<std::size_t, 1> places{0};
   const FoundSend found{.stored = trusted_send(record.data()), .record = record};
+  const auto relocate = [&] { appender.append_relocated(found, places, now); };
+  const auto write_slice = [&] { appender.append(CheckpointSlice{.heads = {{queue, 9}}}, now); };
   const Case cases[] = {
-      {"a receive",           [&] { receive(1); },                                                   true },
-      {"a relocated message", [&] { appender.append_relocated(found, places, now); },                true },
-      {"a checkpoint's",      [&] { appender.append(CheckpointSlice{.heads = {{queue, 9}}}, now); },
-       true                                                                                               },
-      {"a send",              [&] { send(1, 10); },                                                  false},
-      {"a delete",            [&] { delete_message(1); },                                            false},
+      {"a receive",           [&] { receive(1); },     true },
+      {"a relocated message", relocate,    true },
+      {"a checkpoint's",      write_slice, true },
+      {"a send",              [&] { send(1, 10); },     false},
+      {"a delete",            [&] { delete_message(1); },     false},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);

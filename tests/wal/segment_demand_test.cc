@@ -4,7 +4,9 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "tests/wal/pool_fixture.h"
 #include "tests/wal/records_fixture.h"
@@ -64,82 +66,86 @@ TEST_F(Demand, AtRestWhatIsNotWantedGoesOneAtATime) {
   EXPECT_EQ(pool->spares(), 2u) << "the log grows again";
 }
 
-// Whatever was noted as satisfied, a full look at the figures must confirm it.
-TEST(SegmentDemandLimits, TheNotedLimitsNeverHideAFileThatIsWantedOrTooMany) {
-  constexpr Geometry geometry{0x5eed, 512 << 10, 16 << 10};
-  records_test::Random random(7);
-  int held = 0, passed = 0;
-  for (int trial = 0; trial < 2000; ++trial) {
-    SegmentTable table(geometry);
-    RetiredFiles retired;
-    table.start(0);
-    const std::uint64_t ready = 1 + random.below(5);
+// A full look at the figures must confirm the noted limits, while the log's end and the wanted
+// bytes change at random.
+class SegmentDemandLimits : public testing::Test {
+ protected:
+  static constexpr Geometry geometry{0x5eed, 512 << 10, 16 << 10};
+
+  // A log of some ready segments, whose end is not known yet.
+  void begin(std::uint64_t ready, std::uint64_t retired_files) {
+    table.emplace(geometry);
+    retired.emplace();
+    table->start(0);
     for (std::uint64_t n = 0; n < ready; ++n)
-      table.adopt(n, FileId{1}, geometry.segment_bytes, geometry.segment_bytes, {});
-    for (std::uint64_t n = random.below(5); n > 0; --n)
-      retired.add({100 + n, FileId{1}, true, geometry.segment_bytes});
-    SegmentDemand demand(geometry, table, retired, 2, random.chance());
-    Lsn end = block_bytes;
-    std::uint64_t wanted = random.below(4 * geometry.segment_bytes);
-    demand.want(wanted, end);
-    if (random.chance()) demand.grow();
-    demand.note_tail(Instant{1000});
-    if (!demand.enough() || demand.too_many_retired()) continue;
-    demand.note_satisfied();
+      table->adopt(n, FileId{1}, geometry.segment_bytes, geometry.segment_bytes, {});
+    for (std::uint64_t n = retired_files; n > 0; --n)
+      retired->add({100 + n, FileId{1}, true, geometry.segment_bytes});
+    demand.emplace(geometry, *table, *retired, 2, random.chance());
+  }
+  void want(std::uint64_t bytes) {
+    end = block_bytes;
+    wanted = bytes;
+    demand->want(wanted, end);
+  }
+  // Calls confirm() after each change within the noted limits.
+  template <typename Confirm>
+  void change(Confirm confirm) {
     for (int step = 0; step < 50; ++step) {
       end += random.below(4) * block_bytes;
       const std::uint64_t by = random.below(geometry.segment_bytes / 8);
       wanted = random.chance() ? wanted + by : wanted - std::min(wanted, by);
-      demand.want(wanted, end);
-      if (!demand.satisfied()) {
+      demand->want(wanted, end);
+      if (demand->satisfied()) {
+        ++held;
+        confirm();
+      } else {
         ++passed;
-        continue;
-      }
-      ++held;
-      EXPECT_TRUE(demand.enough());
-      EXPECT_FALSE(demand.too_many_retired());
-      if (demand.noted_shrink() == never) {
-        EXPECT_EQ(demand.next_shrink(), never);
       }
     }
   }
-  EXPECT_GT(held, 1000);
-  EXPECT_GT(passed, 1000);
+  void TearDown() override {
+    EXPECT_GT(held, 1000);
+    EXPECT_GT(passed, 1000);
+  }
+
+  records_test::Random random{7};
+  std::optional<SegmentTable> table;
+  std::optional<RetiredFiles> retired;
+  std::optional<SegmentDemand> demand;
+  Lsn end = 0;
+  std::uint64_t wanted = 0;
+  int held = 0, passed = 0;  // changes within the noted limits, and beyond them
+};
+
+TEST_F(SegmentDemandLimits, NeverHideAFileThatIsWantedOrTooMany) {
+  for (int trial = 0; trial < 2000; ++trial) {
+    const std::uint64_t ready = 1 + random.below(5);
+    begin(ready, random.below(5));
+    want(random.below(4 * geometry.segment_bytes));
+    if (random.chance()) demand->grow();
+    demand->note_tail(Instant{1000});
+    if (!demand->enough() || demand->too_many_retired()) continue;
+    demand->note_satisfied();
+    change([this] {
+      EXPECT_TRUE(demand->enough());
+      EXPECT_FALSE(demand->too_many_retired());
+      if (demand->noted_shrink() == never) {
+        EXPECT_EQ(demand->next_shrink(), never);
+      }
+    });
+  }
 }
 
-TEST(SegmentDemandLimits, TheNotedLimitsNeverHideARequestThatWouldWait) {
-  constexpr Geometry geometry{0x5eed, 512 << 10, 16 << 10};
-  records_test::Random random(11);
-  int held = 0, passed = 0;
+TEST_F(SegmentDemandLimits, NeverHideARequestThatWouldWait) {
   for (int trial = 0; trial < 2000; ++trial) {
-    SegmentTable table(geometry);
-    RetiredFiles retired;
-    table.start(0);
-    const std::uint64_t ready = 1 + random.below(4);
-    for (std::uint64_t n = 0; n < ready; ++n)
-      table.adopt(n, FileId{1}, geometry.segment_bytes, geometry.segment_bytes, {});
-    SegmentDemand demand(geometry, table, retired, 2, random.chance());
-    EXPECT_FALSE(demand.note_calm()) << "the end is not known yet";
-    Lsn end = block_bytes;
-    std::uint64_t wanted = random.below(2 * geometry.segment_bytes);
-    demand.want(wanted, end);
-    if (demand.is_urgent()) continue;
-    ASSERT_TRUE(demand.note_calm());
-    for (int step = 0; step < 50; ++step) {
-      end += random.below(4) * block_bytes;
-      const std::uint64_t by = random.below(geometry.segment_bytes / 8);
-      wanted = random.chance() ? wanted + by : wanted - std::min(wanted, by);
-      demand.want(wanted, end);
-      if (!demand.satisfied()) {
-        ++passed;
-        continue;
-      }
-      ++held;
-      EXPECT_FALSE(demand.is_urgent()) << wanted << " wanted behind " << end;
-    }
+    begin(1 + random.below(4), 0);
+    EXPECT_FALSE(demand->note_calm()) << "the end is not known yet";
+    want(random.below(2 * geometry.segment_bytes));
+    if (demand->is_urgent()) continue;
+    ASSERT_TRUE(demand->note_calm());
+    change([this] { EXPECT_FALSE(demand->is_urgent()) << wanted << " wanted behind " << end; });
   }
-  EXPECT_GT(held, 1000);
-  EXPECT_GT(passed, 1000);
 }
 
 class SmallSegments : public testing::Test {
