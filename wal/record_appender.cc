@@ -15,12 +15,15 @@
 namespace pawl {
 namespace {
 
-// The first entries of `all` that share a queue, at most batch_max.
-template <typename Record>
-std::span<const Record> run_of(std::span<const Record> all) {
-  std::size_t n = 1;
-  while (n < all.size() && n < batch_max && all[n].queue == all[0].queue) ++n;
-  return all.first(n);
+// Calls encode(run) with runs of records that are alike, at most batch_max.
+template <typename Record, typename Alike, typename Encode>
+void in_runs_alike(std::span<const Record> all, Alike&& alike, Encode&& encode) {
+  while (!all.empty()) {
+    std::size_t n = 1;
+    while (n < all.size() && n < batch_max && alike(all[n]) == alike(all[0])) ++n;
+    encode(all.first(n));
+    all = all.subspan(n);
+  }
 }
 
 // Calls encode(run) with runs of at most `max` elements.
@@ -157,16 +160,11 @@ void RecordAppender::append_part(const ProducersRecord& record) {
 }
 
 void RecordAppender::append_heads(std::span<const HeadRecord> heads) {
-  while (!heads.empty()) {
-    std::size_t alike = 1;
-    while (alike < std::min(heads.size(), batch_max) &&
-           heads[alike].reserved == heads.front().reserved)
-      ++alike;
-    const auto run = heads.first(alike);
+  const auto reserved = [](const HeadRecord& record) { return record.reserved; };
+  in_runs_alike(heads, reserved, [this](auto run) {
     frames_.commit(
         encode_heads(frames_.reserve(heads_bytes_max(run.size())), run, geometry_.stream));
-    heads = heads.subspan(alike);
-  }
+  });
 }
 
 void RecordAppender::append_sends(Effects& effects) {
@@ -221,23 +219,19 @@ void RecordAppender::append(std::span<const SegmentRecord> segments, Instant now
 }
 
 void RecordAppender::append_receives(const Effects& effects) {
-  std::span<const ReceiveRecord> rest(effects.receives);
-  while (!rest.empty()) {
-    const auto run = run_of(rest);
+  const auto queue = [](const ReceiveRecord& record) { return record.queue; };
+  in_runs_alike(std::span<const ReceiveRecord>(effects.receives), queue, [this](auto run) {
     frames_.commit(
         encode_receives(frames_.reserve(receives_bytes_max(run.size())), run, geometry_.stream));
-    rest = rest.subspan(run.size());
-  }
+  });
 }
 
 void RecordAppender::append_deletes(const Effects& effects) {
-  std::span<const DeleteRecord> rest(effects.deletes);
-  while (!rest.empty()) {
-    const auto run = run_of(rest);
+  const auto queue = [](const DeleteRecord& record) { return record.queue; };
+  in_runs_alike(std::span<const DeleteRecord>(effects.deletes), queue, [this](auto run) {
     frames_.commit(
         encode_deletes(frames_.reserve(deletes_bytes_max(run.size())), run, geometry_.stream));
-    rest = rest.subspan(run.size());
-  }
+  });
 }
 
 // The count rises record by record with the deleted messages: each record alone is correct.

@@ -241,7 +241,8 @@ void StateRestorer::restore(const ForgetTransferRecord& record) {
 void StateRestorer::finish(Instant passed, Instant now, std::vector<LogPos>& freed) {
   CHECK(passed <= now, "passed {}, now {}", passed.ms, now.ms);
   states_.set_slots_max(state_.limits.slots_max);
-  // `never`: handles of version 1 were issued until this startup.
+  // `never`: handles of version 1 were issued until this startup. Time has gone on behind the
+  // newest frame.
   if (state_.upgraded == never) state_.upgraded.write() = now - milliseconds(1);
   for (auto it = state_.queues->begin(); it != state_.queues->end();) {
     Queue& queue = *(it++)->second;  // which may be dropped

@@ -105,12 +105,12 @@ void Connection::take_plain(std::string_view bytes) {
 }
 
 void Connection::begin_handshake() {
-  CHECK(tls_ != nullptr);
+  CHECK(tls_ != nullptr && tls_->waits(), "no handshake waits");
   const std::string early = tls_->admit();
   if (state_ == State::open) take_sealed(early);
 }
 
-// Keeps the bytes of a handshake until the gate admits it.
+// Decrypts received bytes. Before the gate has admitted the handshake they are kept.
 void Connection::take_sealed(std::string_view bytes) {
   if (tls_->unasked()) {
     if (host_->admit_handshake(index_, generation_, peer_.peer_slot)) {

@@ -2,8 +2,7 @@
 // Output: the bytes that a connection has to send. The protocol appends to text() while an earlier
 // text is being sent, piece by piece, in one send at a time: two could interleave.
 //
-//   text() --begin()--> being sent --piece(), advance()--> taken by the kernel
-//              \--with TLS: encrypted slice by slice
+//   text() --seal() with TLS--> ready --begin()--> being sent --piece(), ended(), advance()--> sent
 //
 // Units:  bytes; ms.
 // Limits: piece_bytes_max a send, which shows whether the peer reads. Its owner limits the rest.
@@ -32,7 +31,9 @@ class Output {
   std::string& text() { return text_; }
   // The text that is not encrypted yet; without TLS, the text that is not being sent.
   std::size_t waiting() const {
-    return tls_ == nullptr ? text_.size() : text_.size() - tls_->sealed();
+    const std::size_t sealed = tls_ == nullptr ? 0 : tls_->sealed();
+    CHECK(sealed <= text_.size(), "encrypted {} of {} bytes", sealed, text_.size());
+    return text_.size() - sealed;
   }
   std::size_t unsent() const {
     CHECK(sent_ <= sending_.size());
@@ -47,16 +48,16 @@ class Output {
   bool seal();
   // Takes everything that is ready. False: nothing is.
   bool begin();
-  // The next bytes to send.
+  // Begins a send, and returns its bytes.
   std::string_view piece(Instant now);
-  // A send has ended.
+  // The send has ended.
   void ended();
   // The kernel has taken bytes of the piece. True: another piece follows.
   bool advance(std::size_t bytes);
 
-  // Whether the peer has let the send of this socket go on; call it once a second.
+  // Notes whether the peer has read bytes of the send on this socket. Call it once a second.
   void watch(int fd, Instant now);
-  // Since when the peer has taken nothing. Valid while a send is armed.
+  // How long the peer has read nothing. Valid while a send is armed.
   Duration stuck(Instant now) const { return now - progress_; }
 
   void free_empty();

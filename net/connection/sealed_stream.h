@@ -37,6 +37,7 @@ class SealedStream {
 
   // --- the handshake's turn ---
   bool admitted() const { return turn_ == Turn::admitted; }
+  bool waits() const { return turn_ == Turn::waits; }
   bool unasked() const { return turn_ == Turn::unasked; }
   void wait_for_turn() { move_to(Turn::waits); }
   // Returns the bytes that were kept.

@@ -96,30 +96,20 @@ constexpr Metric metrics[] = {
      "Segments with messages whose headers were damaged at startup.", &Numbers::unreadable_segments},
 };
 
-void append_auth_failures(std::string& text, std::span<const ShardNumbers* const> shards) {
-  constexpr std::string_view name = "pawl_auth_failures_total";
-  text += fmt::format("# HELP {0} Failed authentications by reason.\n# TYPE {0} counter\n", name);
-  for (std::size_t i = 0; i < shards.size(); ++i) {
-    for (std::size_t reason = 1; reason < auth_faults; ++reason) {
-      text += fmt::format("{}{{shard=\"{}\",reason=\"{}\"}} {}\n", name, i,
-                          name_of(static_cast<AuthFault>(reason)),
-                          shards[i]->auth_failures[reason].load(std::memory_order_relaxed));
-    }
-  }
-}
-
 constexpr auto phase_names = enum_names<TurnPhase, turn_phases>();
 
-void append_phases(std::string& text, std::span<const ShardNumbers* const> shards) {
-  constexpr std::string_view name = "pawl_turn_phase_microseconds_total";
-  text += fmt::format(
-      "# HELP {0} Time of the loop's turns by phase, from samples; its sleeps and yields are left "
-      "out.\n# TYPE {0} counter\n",
-      name);
-  for (std::size_t i = 0; i < shards.size(); ++i) {
-    for (std::size_t phase = 0; phase < turn_phases; ++phase) {
-      text += fmt::format("{}{{shard=\"{}\",phase=\"{}\"}} {}\n", name, i, phase_names[phase],
-                          shards[i]->phase_us[phase].load(std::memory_order_relaxed));
+// Appends a counter with a second label, a row for each shard and each value of the label from
+// `first` on. `name_of_value(i)` is the text of a value.
+template <std::size_t count, typename NameOfValue>
+void append_labelled(std::string& text, std::span<const ShardNumbers* const> shards,
+                     std::string_view name, std::string_view help, std::string_view label,
+                     std::array<Numbers::Number, count> Numbers::* numbers, std::size_t first,
+                     NameOfValue name_of_value) {
+  text += fmt::format("# HELP {0} {1}\n# TYPE {0} counter\n", name, help);
+  for (std::size_t shard = 0; shard < shards.size(); ++shard) {
+    for (std::size_t i = first; i < count; ++i) {
+      text += fmt::format("{}{{shard=\"{}\",{}=\"{}\"}} {}\n", name, shard, label, name_of_value(i),
+                          (shards[shard]->*numbers)[i].load(std::memory_order_relaxed));
     }
   }
 }
@@ -224,8 +214,13 @@ std::string metrics_text(std::span<const ShardNumbers* const> shards, std::strin
                           (shards[i]->*metric.number).load(std::memory_order_relaxed));
     }
   }
-  append_phases(text, shards);
-  append_auth_failures(text, shards);
+  append_labelled(
+      text, shards, "pawl_turn_phase_microseconds_total",
+      "Time of the loop's turns by phase, from samples; its sleeps and yields are left out.",
+      "phase", &Numbers::phase_us, 0, [](std::size_t i) { return phase_names[i]; });
+  append_labelled(text, shards, "pawl_auth_failures_total", "Failed authentications by reason.",
+                  "reason", &Numbers::auth_failures, 1,
+                  [](std::size_t i) { return name_of(static_cast<AuthFault>(i)); });
   return text;
 }
 

@@ -154,7 +154,7 @@ class SegmentMaker {
   bool tried_again_ = false;  // its latest write is a second try
   bool can_allocate_ = true;  // the file system supports it
   Io io_;
-  bool rests_ = false;                   // nothing is to do while the demand is satisfied()
+  bool rests_ = false;  // nothing is to do while the demand is satisfied() and no zeros are due
   std::optional<std::string> removing_;  // name of a file to delete
   bool removes_spare_ = false;           // that file is a spare
   bool disk_full_ = false;
