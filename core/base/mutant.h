@@ -97,6 +97,7 @@ enum class Mutant : std::uint8_t {
   forget_lease_relocation,   // a leased message's position stays as before its relocation
   free_shared_body,          // the body of a fan-out goes with the first of its messages
   count_shared_body_twice,   // the body of a fan-out counts each of its messages twice
+  skip_listed_queue,         // a slice of the list of queues begins behind its first queue
   // Work of a part that nothing arms: of the log (LogPart), or of the shard (ShardPart).
   forget_to_arm_checkpoint,  // a checkpoint is due, or its manifest
   forget_to_arm_rest,        // the log rests

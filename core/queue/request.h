@@ -53,6 +53,8 @@ enum class Op : std::uint8_t {
   cancel_replay,
   list_replays,
   transfer,  // from shard to shard: core/queue/transfer.h
+  // to any shard
+  list_queues,  // for an operator: a slice of the shard's own queues with their counts
   // to the control shard
   create_queue,
   delete_queue,
@@ -175,6 +177,22 @@ struct QueueCounts {
   std::uint64_t state_bytes = 0;  // memory of their state in the shard, without bodies
 };
 
+struct ListedQueue {
+  ConfigPtr config;
+  QueueCounts counts;
+};
+
+// Parameters and results of list_queues. A list is a series of slices: each begins at the `next` of
+// the one before, so queues created or deleted meanwhile neither repeat nor hide another queue.
+struct QueueSlice {
+  // One slice looks at so many rows of the directory, those of topics and other shards included;
+  // core/shard/queue_list.h has the time that this takes.
+  static constexpr std::uint32_t rows_max = 512;
+  std::uint32_t rows = rows_max;    // in: 1..rows_max
+  std::vector<ListedQueue> queues;  // out: in order of their ids
+  QueueId next = QueueId::none;     // out: begin of the next slice; none: this was the last
+};
+
 struct Transfer;
 
 // The shard loop's notes about a request, also about the one inside a transfer
@@ -222,6 +240,7 @@ struct Request {
   MoveParams move;
   ReplayParams* replay = nullptr;  // start_replay, cancel_replay, list_replays
   Transfer* transfer = nullptr;
+  QueueSlice* slice = nullptr;  // list_queues; `queue` is the lowest id of the slice
 
   const QueueSpec* spec = nullptr;           // create_queue
   std::span<const AttributeChange> changes;  // set_attributes

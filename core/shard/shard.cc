@@ -5,6 +5,7 @@
 
 #include "core/base/check.h"
 #include "core/base/mutant.h"
+#include "core/shard/queue_list.h"
 
 namespace pawl {
 
@@ -16,6 +17,7 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
   if (changes_directory(request.op)) return changes_.apply(request, now, effects);
   if (request.op == Op::transfer) return apply_transfer(request, now, effects);
   if (request.op == Op::fan_out) return sends_.fan_out(request, now, effects);
+  if (request.op == Op::list_queues) return list_queues(state_, request, effects);
   Queue* const queue = state_.find_queue(request.queue);
   if (queue == nullptr) {
     request.error = Errc::no_such_queue;
@@ -38,9 +40,7 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
     case Op::purge:
       return reclaimer_.purge(*queue, request, now, effects);
     case Op::count:
-      request.counts = {queue->visible(), queue->in_flight, queue->delayed,
-                        queue->index.memory() + queue->slots * ShardState::slot_bytes +
-                            queue->leases * Leases::lease_bytes};
+      request.counts = counts_of(*queue);
       request.config = queue->config;
       effects.replies.push_back({&request, false});
       return;
@@ -58,6 +58,7 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
       return replays_.list(*queue, request, effects);
     case Op::fan_out:
     case Op::transfer:
+    case Op::list_queues:
     case Op::create_queue:
     case Op::delete_queue:
     case Op::set_attributes:

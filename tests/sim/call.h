@@ -38,7 +38,7 @@ struct Call {
   std::uint64_t number = 0;
   std::uint32_t client = 0;
   ShardId home{}, target{};
-  std::uint32_t queue = 0;  // row of the model; unused by create_queue
+  std::uint32_t queue = 0;  // row of the model; unused by create_queue and list_queues
 
   // Memory that the request refers to.
   std::vector<SendEntry> sends;
@@ -51,6 +51,7 @@ struct Call {
   std::string destination;  // for start_move and start_replay
   std::string filter;       // for start_replay
   ReplayParams replay;
+  QueueSlice slice;           // for list_queues
   std::string attempt_text;   // attempt id of a receive
   std::uint32_t attempt = 0;  // number of the attempt; 0: none
   // Messages that `sends` or `receipts` name; for a receive the delivered messages, once known.

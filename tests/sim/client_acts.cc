@@ -469,6 +469,22 @@ void Clients::list_all() {
   }
 }
 
+// Each shard is asked for its queues, two rows of the directory a slice; the response to a slice
+// asks for the next one.
+void Clients::list_queues() {
+  for (std::uint32_t shard = 0; shard < plan_.shards; ++shard)
+    list_queues(ShardId{static_cast<std::uint8_t>(shard)}, QueueId::none);
+}
+
+void Clients::list_queues(ShardId shard, QueueId from) {
+  Call& call = make(Op::list_queues, plan_.clients, 0);
+  call.target = shard;
+  call.request.queue = from;
+  call.slice.rows = 2;
+  call.alone = true;
+  submit(call);
+}
+
 // --- replay tasks ---
 
 // Returns a queue for copies alone, from which nobody receives before the end; or another queue, if

@@ -38,6 +38,7 @@ Call& Clients::make(Op op, std::uint32_t client, std::uint32_t queue) {
   call.client = client;
   call.home = homes_[client];
   call.queue = queue;
+  if (op == Op::list_queues) return call;  // the caller chooses shard and cursor
   if (op == Op::create_queue || op == Op::delete_queue || op == Op::set_attributes) {
     call.target = control_shard;
   } else {
@@ -65,6 +66,7 @@ void Clients::begin(Call& call) {
   call.replay.destination = call.destination;
   call.replay.filter = call.filter;
   request.replay = &call.replay;
+  request.slice = &call.slice;
   request.receive.attempt = call.attempt_text;
   const bool inside = world_->inside_turn();
   call.asked_step = inside ? world_->step() - 1 : world_->step();
@@ -162,7 +164,7 @@ void Clients::on_turn(const Turn& turn) {
         call->request.op == Op::delete_message && call->request.durability != Durability::fsync;
     return !at_once && call->request.op != Op::receive &&
            call->request.op != Op::change_visibility && call->request.op != Op::undeliver &&
-           call->request.op != Op::count;
+           call->request.op != Op::count && call->request.op != Op::list_queues;
   };
   const auto hear_all = [&](auto which) {
     for (Call* call : heard_)
@@ -277,6 +279,8 @@ void Clients::hear(Call& call, const Turn& turn) {
     }
   }
   finish(call);
+  if (call.op == Op::list_queues && call.slice.next != QueueId::none)
+    list_queues(call.target, call.slice.next);
 }
 
 void Clients::give_back(Call& call) {

@@ -40,6 +40,7 @@ class Clients final : public BrokerObserver {
   bool receive_and_delete(std::uint32_t queue);
   bool delete_held();  // false: no receipt handle was held
   void send_one(std::uint32_t queue);
+  void list_queues();
   void list_all();
   void create_all();
 
@@ -66,6 +67,7 @@ class Clients final : public BrokerObserver {
   Call& make(Op op, std::uint32_t client, std::uint32_t queue);
   void begin(Call& call);
   void submit(Call& call);
+  void list_queues(ShardId shard, QueueId from);
   void finish(Call& call);
   void recognise(Call& call);
   void put_in_order(Call& call);

@@ -35,6 +35,8 @@ void Simulation::end() {
   if (!settle()) return;
   if (clients_.under_way() != 0)
     return trace_.broken("every request is answered", "{} are not", clients_.under_way());
+  clients_.list_queues();
+  if (!settle()) return;
   if (plan_.strict) run_until(world_.now_us() + name_wait_us);
   clients_.create_all();
   clients_.list_all();
@@ -47,6 +49,7 @@ void Simulation::end() {
   start();
   if (in_trouble()) return;
   clients_.count_all();
+  clients_.list_queues();
   if (!settle()) return;
   const std::uint64_t refused = clients_.refused();
   for (std::uint32_t queue = 0; queue < model_.queues().size(); ++queue)

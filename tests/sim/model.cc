@@ -279,6 +279,7 @@ void Model::asked(Call& call) {
         retention_least_ = std::min(retention_least_, 1000 * change.number);
     return;
   }
+  if (call.op == Op::list_queues) return;
   QueueRow& queue = row(call);
   switch (call.op) {
     case Op::send:
@@ -376,6 +377,8 @@ void Model::answered(Call& call, const Turn& turn) {
       return answered_purge(call, turn);
     case Op::count:
       return answered_count(call, turn);
+    case Op::list_queues:
+      return answered_queues(call, turn);
     case Op::create_queue:
       return answered_create(call);
     case Op::delete_queue:

@@ -327,6 +327,8 @@ class Model {
   void answered_set(const Call& call, const Turn& turn);
   void answered_purge(const Call& call, const Turn& turn);
   void answered_count(const Call& call, const Turn& turn);
+  void answered_queues(const Call& call, const Turn& turn);
+  void check_counts(const Call& call, const Turn& turn, QueueRow& queue, const QueueCounts& counts);
   bool queue_answers(const Call& call);
   void adopt_config(const Call& call, const QueueConfig& config, QueueRow& queue);
   std::uint32_t add_queue(const QueueConfig& config);

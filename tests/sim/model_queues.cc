@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Model of the directory, of purges and of counts.
 #include <algorithm>
+#include <map>
 
 #include "tests/sim/model.h"
 
@@ -287,8 +288,12 @@ void Model::answered_purge(const Call& call, const Turn& turn) {
 
 void Model::answered_count(const Call& call, const Turn& turn) {
   if (!queue_answers(call)) return;
-  QueueRow& queue = row(call);
-  adopt_config(call, *call.request.config, queue);
+  adopt_config(call, *call.request.config, row(call));
+  check_counts(call, turn, row(call), call.request.counts);
+}
+
+void Model::check_counts(const Call& call, const Turn& turn, QueueRow& queue,
+                         const QueueCounts& counts) {
   const std::uint64_t step = call.exact ? call.decided_step : call.asked_step + 1;
   const Instant fired = call.exact ? turn.fired : call.fired_when_asked;
   const Instant high = decided_high(call, turn);
@@ -314,9 +319,9 @@ void Model::answered_count(const Call& call, const Turn& turn) {
     add(delayed, alive && hidden && never, !ready && !(settled && received));
   }
   // Messages that may have arrived from other queues.
+  const auto own = static_cast<std::uint32_t>(&queue - queues_.data());
   for (std::uint32_t from = 0; any_wandered_ && from < queues_.size(); ++from) {
-    if (from == call.queue || queues_[from].messages.empty() || !leads_to(from, call.queue))
-      continue;
+    if (from == own || queues_[from].messages.empty() || !leads_to(from, own)) continue;
     for (const std::uint32_t id : queues_[from].messages) visible.high += messages_[id].wanders;
   }
   const bool exact = call.alone && !may_have_copies(queue);
@@ -324,13 +329,38 @@ void Model::answered_count(const Call& call, const Turn& turn) {
     const auto n = static_cast<std::int64_t>(count);
     return n < range.low || (exact && n > range.high);
   };
-  const QueueCounts& counts = call.request.counts;
   if (off(visible, counts.visible) || off(in_flight, counts.in_flight) ||
       off(delayed, counts.delayed)) {
     trace_->broken("counts count",
                    "queue {}: visible {} of {}..{}, in flight {} of {}..{}, delayed {} of {}..{}",
                    raw(queue.id), counts.visible, visible.low, visible.high, counts.in_flight,
                    in_flight.low, in_flight.high, counts.delayed, delayed.low, delayed.high);
+  }
+}
+
+// A slice of the list has each queue of its range that is there, and its counts.
+void Model::answered_queues(const Call& call, const Turn& turn) {
+  const std::uint32_t from = raw(call.request.queue), next = raw(call.slice.next);
+  std::map<std::uint32_t, const ListedQueue*> listed;
+  for (const ListedQueue& found : call.slice.queues) {
+    const std::uint32_t id = raw(found.config->id);
+    const bool inside = id >= from && (next == 0 || id < next);
+    if (!inside || !listed.emplace(id, &found).second)
+      trace_->broken("a list has each queue once", "queue {} from {} to {}", id, from, next);
+  }
+  for (QueueRow& queue : queues_) {
+    const std::uint32_t id = raw(queue.id);
+    if (queue.owner != call.target || id < from || (next != 0 && id >= next)) continue;
+    const auto found = listed.find(id);
+    const bool there = queue.state == QueueRow::State::live && queue.deletes == 0;
+    const bool gone =
+        queue.state == QueueRow::State::deleted && queue.deleted_step <= call.asked_step;
+    if (found == listed.end() ? there : gone)
+      trace_->broken("a list has the queues that are there", "queue {} from {} to {}: {}", id, from,
+                     next, there ? "missing" : "deleted");
+    if (found == listed.end() || gone) continue;
+    adopt_config(call, *found->second->config, queue);
+    check_counts(call, turn, queue, found->second->counts);
   }
 }
 

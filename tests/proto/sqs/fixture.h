@@ -125,6 +125,7 @@ class FakeBroker {
       case Op::cancel_replay:
       case Op::list_replays:
       case Op::transfer:
+      case Op::list_queues:
         FAIL() << "never routed";
       case Op::none:
         return;
