@@ -137,12 +137,21 @@ inline constexpr std::string_view continue_response = "HTTP/1.1 100 Continue\r\n
 
 // Appends a response. Empty `request_id`, `content_type` and `date` (IMF-fixdate, which the caller
 // caches for a second) are left out; Content-Length is left out only for a status without body
-// (1xx, 204, 304). A 405 lists the methods. Control characters in arguments become spaces, so that
-// no value can add a line. `head_only` (the request was HEAD) omits the body but keeps its length.
+// (1xx, 204, 304). A 405 lists the methods, unless `extra` has Allow. Control characters in
+// arguments become spaces, so that no value can add a line. `head_only` (the request was HEAD)
+// omits the body but keeps its length.
 void append_response(std::string& out, int status, std::string_view content_type,
                      std::string_view request_id, std::span<const HttpHeader> extra,
                      std::string_view body, bool keep_alive, bool head_only, std::string_view date,
                      int version_minor = 1);
+
+// Appends the head of a response whose length is not known yet. Its body follows by append_chunk();
+// `last_chunk` ends it. For HTTP/1.0 the body follows as it is, and the end of the connection ends
+// it: `keep_alive` must be false.
+void append_stream_head(std::string& out, int status, std::string_view content_type,
+                        bool keep_alive, std::string_view date, int version_minor);
+void append_chunk(std::string& out, std::string_view bytes);  // not empty
+inline constexpr std::string_view last_chunk = "0\r\n\r\n";
 
 std::string_view status_text(int status);
 

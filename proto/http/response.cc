@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/http/parser.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/base/check.h"
@@ -48,7 +49,8 @@ void append_response(std::string& out, int status, std::string_view content_type
   append_all(out, "HTTP/1.1 ", code.text(), " ", status_text(status), "\r\n");
   if (!request_id.empty()) append_all(out, "x-amzn-RequestId: ", request_id, "\r\n");
   if (!content_type.empty()) append_all(out, "Content-Type: ", content_type, "\r\n");
-  if (status == 405) append_all(out, "Allow: POST, GET, HEAD, OPTIONS\r\n");
+  if (status == 405 && std::ranges::find(extra, "Allow", &HttpHeader::name) == extra.end())
+    append_all(out, "Allow: POST, GET, HEAD, OPTIONS\r\n");
   for (const HttpHeader& h : extra) append_header_safely(out, h.name, h.value);
   if (!date.empty()) append_all(out, "Date: ", date, "\r\n");
   const std::string_view connection = connection_header(keep_alive, version_minor);
@@ -59,6 +61,25 @@ void append_response(std::string& out, int status, std::string_view content_type
   const Digits length(body.size());
   append_all(out, connection, "Content-Length: ", length.text(), "\r\n\r\n",
              head_only ? std::string_view() : body);
+}
+
+void append_stream_head(std::string& out, int status, std::string_view content_type,
+                        bool keep_alive, std::string_view date, int version_minor) {
+  CHECK(status >= 200 && status <= 599 && status != 204 && status != 304, "status {}", status);
+  CHECK(version_minor > 0 || !keep_alive, "only the end of an HTTP/1.0 connection ends its body");
+  const Digits code(static_cast<std::size_t>(status));
+  append_all(out, "HTTP/1.1 ", code.text(), " ", status_text(status),
+             "\r\nContent-Type: ", content_type, "\r\n");
+  if (!date.empty()) append_all(out, "Date: ", date, "\r\n");
+  append_all(out, connection_header(keep_alive, version_minor),
+             version_minor > 0 ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
+}
+
+void append_chunk(std::string& out, std::string_view bytes) {
+  CHECK(!bytes.empty(), "an empty chunk would end the body");
+  char digits[16];
+  const char* const end = std::to_chars(digits, digits + sizeof digits, bytes.size(), 16).ptr;
+  append_all(out, std::string_view(digits, end), "\r\n", bytes, "\r\n");
 }
 
 std::string_view status_text(int status) {

@@ -50,6 +50,33 @@ TEST(HttpResponse, ListsTheMethodsWithA405) {
             std::string::npos);
 }
 
+TEST(HttpResponse, HasTheMethodsOfItsCallerWithA405) {
+  const std::string out = response(405, "", false, false, 1,
+                                   {
+                                       {"Allow", "GET"}
+  });
+  EXPECT_NE(out.find("\r\nAllow: GET\r\n"), std::string::npos) << out;
+  EXPECT_EQ(out.find("OPTIONS"), std::string::npos) << out;
+}
+
+TEST(HttpStream, IsSentInChunks) {
+  std::string out;
+  append_stream_head(out, 200, "text/plain", true, "Thu", 1);
+  append_chunk(out, std::string(26, 'x'));
+  append_chunk(out, "y");
+  out += last_chunk;
+  EXPECT_EQ(out,
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nDate: Thu\r\n"
+            "Transfer-Encoding: chunked\r\n\r\n1a\r\n" +
+                std::string(26, 'x') + "\r\n1\r\ny\r\n0\r\n\r\n");
+}
+
+TEST(HttpStream, OfAnOldClientEndsWithTheConnection) {
+  std::string out;
+  append_stream_head(out, 200, "text/plain", false, {}, 0);
+  EXPECT_EQ(out, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n");
+}
+
 TEST(HttpResponse, LetsNoValueAddALine) {
   const std::string out = response(200, "", true, false, 1,
                                    {
