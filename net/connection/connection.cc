@@ -159,7 +159,7 @@ void Connection::finish_if_all_served() {
     offer_held();
     abandon(Receives::that_wait);
   }
-  const bool all = held_.empty() || (calls_.empty() && !congested());
+  const bool all = held_.empty() || (calls_.empty() && !congested() && !output_waits_);
   if (all && state_ == State::open && !offering_) finish_after_answers();
 }
 
@@ -230,7 +230,7 @@ void Connection::on_send(std::int32_t result) {
   if (result <= 0 && result != -EINTR && result != -EAGAIN) return begin_close();
   if (output_.advance(result > 0 ? static_cast<std::size_t>(result) : 0)) return arm_send();
   out();  // schedules a flush: for more output, or to finish after the last response
-  if (open()) on_all_sent();
+  if (open() || output_waits_) on_all_sent();
   offer_held();
   finish_if_all_served();
 }

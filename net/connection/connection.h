@@ -108,7 +108,10 @@ class Connection {
   }
   bool closing() const { return state_ == State::closing; }
   // No call is pending and all output is sent; a closing connection discards its output.
-  bool quiet() const { return calls_.empty() && (output_.all_sent() || state_ == State::closing); }
+  bool quiet() const {
+    const bool all_sent = output_.all_sent() && !output_waits_;
+    return calls_.empty() && (all_sent || state_ == State::closing);
+  }
   // Nothing is lost if the process ends now: the peer has all responses, and has seen the end of
   // the connection or had the time to. Closing earlier would reset a request that is on its way.
   bool has_ended(Instant now) const {
@@ -131,7 +134,11 @@ class Connection {
   virtual bool on_second(Instant now) = 0;
   virtual std::size_t own_memory() const = 0;  // the protocol's: partial input, pending calls
   virtual void own_spare() {}
-  virtual void on_all_sent() {}  // the peer has read, or the kernel has taken, all output
+  // The peer has read, or the kernel has taken, the output of a send.
+  virtual void on_all_sent() {}
+  // The protocol has more output and waits until the peer reads: on_all_sent() continues it, after
+  // the peer's FIN too.
+  bool output_waits_ = false;
   // Called while the server drains or stops; ends subscriptions. False: nothing keeps it open.
   virtual bool stays(Instant now) = 0;
 

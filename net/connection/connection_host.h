@@ -34,6 +34,7 @@
 
 namespace pawl {
 
+struct AdminFacts;
 class Connection;
 class ConnectionHost;
 
@@ -53,6 +54,13 @@ enum class Stage : std::uint8_t { serving, draining, stopping };
 // local: the binary protocol on a Unix socket, never with TLS.
 enum class Protocol : std::uint8_t { http, binary, admin, local };
 
+// The admin port. The room of its connections and pages is above this one: net/admin.
+struct AdminPort {
+  std::unique_ptr<Connection> (*make)(ConnectionHost& host, int fd, Instant now) = nullptr;
+  std::size_t connection_bytes = 0;  // size of such an object
+  const AdminFacts* facts = nullptr;
+};
+
 // The server's side of a shard's connections; must outlive them.
 struct ConnectionContext {
   CallSettings sqs;
@@ -69,9 +77,7 @@ struct ConnectionContext {
   ConnectionLimits& limits_of(Protocol protocol) const {
     return protocol == Protocol::admin ? *admin_connection_limits : *connection_limits;
   }
-  std::string (*admin_answer)(void* server, std::string_view path, std::string_view query,
-                              int& status) = nullptr;
-  void* server = nullptr;
+  AdminPort admin;
 };
 
 // Whether the first bytes of a connection look like an HTTP request.

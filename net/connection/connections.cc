@@ -28,10 +28,10 @@ std::string http_date(Instant now) {
 }
 
 // Allocated size of a connection object and its list of calls.
-std::uint32_t object_bytes(Protocol protocol) {
+std::uint32_t object_bytes(Protocol protocol, const AdminPort& admin) {
   constexpr std::size_t others = 2 * heap_block_bytes + 4 * sizeof(PendingCall*);
   const std::size_t object = protocol == Protocol::http    ? sizeof(HttpConnection)
-                             : protocol == Protocol::admin ? sizeof(AdminConnection)
+                             : protocol == Protocol::admin ? admin.connection_bytes
                                                            : sizeof(BinaryConnection);
   return static_cast<std::uint32_t>(object + others);
 }
@@ -80,7 +80,7 @@ std::unique_ptr<Connection> Connections::make(int fd, Protocol protocol) {
     case Protocol::admin:
       break;
   }
-  return std::make_unique<AdminConnection>(*this, fd, now_);
+  return context_->admin.make(*this, fd, now_);
 }
 
 void Connections::follow_live() {
@@ -124,7 +124,7 @@ void Connections::place(int fd, Protocol protocol, std::uint32_t peer_slot, Hand
   Row& row = rows_[index];
   CHECK(row.connection == nullptr, "row {} is in use", index);
   row.connection = make(fd, protocol);
-  row.bytes = object_bytes(protocol);
+  row.bytes = object_bytes(protocol, context_->admin);
   object_bytes_ += row.bytes;
   if (before == nullptr && tls_ != nullptr &&
       (protocol == Protocol::http || protocol == Protocol::binary)) {

@@ -70,24 +70,4 @@ class HttpConnection final : public Connection {
   bool verified_ = false;  // a request had a valid signature
 };
 
-// An operator's connection: liveness, readiness, metrics. Its own shard answers, at once.
-class AdminConnection final : public Connection {
- public:
-  static constexpr std::size_t body_bytes_max = 4 << 10;  // no request needs a body
-
-  AdminConnection(ConnectionHost& host, int fd, Instant now);
-
- protected:
-  std::size_t take(std::string_view bytes) override;
-  bool on_response(PendingCall&) override { return true; }
-  void release(PendingCall&) override {}
-  bool on_second(Instant now) override;
-  std::size_t own_memory() const override { return parser_.memory(); }
-  bool stays(Instant now) override;
-
- private:
-  HttpParser parser_;
-  HttpTimes times_;
-};
-
 }  // namespace pawl

@@ -226,9 +226,19 @@ void Server::follow_clock() {
   clock.noted();
 }
 
+// The threads read them from the gate `run` on.
+void Server::collect_admin_facts() {
+  CHECK(admin_facts_.numbers.empty(), "the facts are collected once");
+  for (const auto& worker : workers_) admin_facts_.numbers.push_back(&worker->numbers());
+  admin_facts_.backend = name_of(shared_->ring.backend);
+  if (shared_->ring.error != 0) admin_facts_.fallback = fallback_text(shared_->ring);
+  admin_facts_.stage = &shared_->stage;
+}
+
 std::expected<void, std::string> Server::launch() {
   CHECK(threads_.size() == workers_.size(), "{} threads of {} shards", threads_.size(),
         workers_.size());
+  collect_admin_facts();
   if (const auto bound = bind_local(); !bound) {
     phases_->errors[0] = bound.error();
     return end_if_failed(phases_->run);
@@ -341,29 +351,6 @@ Server::~Server() {
     ::close(listener.fd);
   }
   CHECK(threads_.empty(), "a server is stopped before it goes");
-}
-
-std::string Server::admin_answer(std::string_view path, std::string_view query, int& status) const {
-  const bool serving = shared_->stage.load(std::memory_order_relaxed) == Stage::serving;
-  if (path == "/livez" || (path == "/readyz" && serving)) return "ok\n";
-  if (path == "/readyz") {
-    status = 503;
-    return "draining: new connections are refused\n";
-  }
-  std::vector<const ShardNumbers*> numbers;
-  for (const auto& worker : workers_) numbers.push_back(&worker->numbers());
-  const std::string_view backend = name_of(shared_->ring.backend);
-  if (path == "/metrics") return metrics_text(numbers, backend, !serving);
-  if (path == "/healthz") {
-    std::string text = health_text(numbers);
-    if (text != health_ok) status = 503;
-    if (query != "verbose") return text;
-    const bool refused = shared_->ring.error != 0;
-    return text + fmt::format("io: {}{}\n", backend,
-                              refused ? "; " + fallback_text(shared_->ring) : std::string());
-  }
-  status = 404;
-  return "not found; there are /livez /readyz /healthz /metrics\n";
 }
 
 }  // namespace pawl

@@ -25,6 +25,7 @@
 #include <thread>
 #include <vector>
 
+#include "net/admin/admin_page.h"
 #include "net/events/event_log.h"
 #include "net/server/data_dir.h"
 #include "net/server/handed_sockets.h"
@@ -126,7 +127,7 @@ class Server {
   ConnectionContext context_of(std::uint32_t shard, std::uint64_t boot_id);
   std::uint64_t memory_of_shard() const;
   std::expected<void, std::string> launch();
-  std::string admin_answer(std::string_view path, std::string_view query, int& status) const;
+  void collect_admin_facts();
   void follow_clock();
   void enter(Stage stage);
   // SIGTERM and SIGINT: `wait` for run(), or end the process at once. During recovery nothing has
@@ -159,6 +160,7 @@ class Server {
   std::unique_ptr<HttpGuard> admin_guard_;
   std::unique_ptr<WorkerShared> shared_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  AdminFacts admin_facts_;  // set by launch()
   std::vector<ConnectionContext> contexts_;
   std::vector<HandedSocket> handed_;  // by the service manager
   std::vector<Listener> listeners_;

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "core/base/check.h"
+#include "net/admin/admin_connection.h"
 #include "net/io/resource_limits.h"
 #include "net/server/absent_log.h"
 #include "net/server/machine.h"
@@ -99,11 +100,7 @@ ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id)
   context.open_count = &shared_->open_counts[shard];
   context.connection_limits = &shared_->connection_limits;
   context.admin_connection_limits = &shared_->admin_connection_limits;
-  context.server = this;
-  context.admin_answer = [](void* server, std::string_view path, std::string_view query,
-                            int& status) {
-    return static_cast<const Server*>(server)->admin_answer(path, query, status);
-  };
+  context.admin = admin_port(admin_facts_);
   return context;
 }
 

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/shard/shard.h"
+#include "net/admin/metrics.h"
 #include "net/connection/connection_limits.h"
 #include "net/connection/connections.h"
 #include "net/engine/clock.h"
@@ -34,7 +35,6 @@
 #include "net/io/uring_disk.h"
 #include "net/server/acceptor.h"
 #include "net/server/idle_policy.h"
-#include "net/server/metrics.h"
 #include "wal/log.h"
 #include "wal/recovery/recovery.h"
 

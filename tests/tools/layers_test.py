@@ -70,6 +70,10 @@ CASES = [
     ("net/io/a.cc", '"net/connection/b.h"', "net/io may include only"),
     ("net/connection/a.cc", '"proto/b.h"', ""),
     ("net/connection/a.cc", '"net/server/b.h"', "net/connection may include only"),
+    ("net/connection/a.cc", '"net/admin/b.h"', "net/connection may include only"),
+    ("net/admin/a.cc", '"net/connection/b.h"', ""),
+    ("net/admin/a.cc", '"net/server/b.h"', "net/admin may include only"),
+    ("net/server/a.cc", '"net/admin/b.h"', ""),
     ("net/a.cc", '"core/base/b.h"', "net is no room"),
     ("net/server/a.cc", '"tools/b.h"', "net/server may include only"),
     ("net/io/a.cc", "<linux/io_uring.h>", "laid out wrongly"),
@@ -116,7 +120,7 @@ CASES = [
 
 def tree(place, file, header):
     root = pathlib.Path(place)
-    for folder in ("core/base", "core/containers", "core/queue", "core/shard", "proto", "proto/text", "proto/http", "proto/auth", "proto/aws", "proto/sqs", "proto/sns", "proto/binary", "wal", "wal/format", "wal/segments", "wal/recovery", "wal/repair", "net/engine", "net/events", "net/io", "net/connection", "net/server", "net/client/pawl", "net/client",
+    for folder in ("core/base", "core/containers", "core/queue", "core/shard", "proto", "proto/text", "proto/http", "proto/auth", "proto/aws", "proto/sqs", "proto/sns", "proto/binary", "wal", "wal/format", "wal/segments", "wal/recovery", "wal/repair", "net/engine", "net/events", "net/io", "net/connection", "net/admin", "net/server", "net/client/pawl", "net/client",
                    "tools", "tools/doctor", "tools/verbs", "tests"):
         (root / folder).mkdir(parents=True, exist_ok=True)
         (root / folder / "b.h").touch()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "net/server/metrics.h"
+#include "net/admin/metrics.h"
 
 #include <fmt/core.h>
 

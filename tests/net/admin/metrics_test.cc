@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The admin port's metrics and health.
-#include "net/server/metrics.h"
+#include "net/admin/metrics.h"
 
 #include <gtest/gtest.h>
 

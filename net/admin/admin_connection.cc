@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/admin/admin_connection.h"
+
+#include <fmt/core.h>
+
+#include "core/base/check.h"
+#include "net/admin/page_table.h"
+
+namespace pawl {
+
+AdminPort admin_port(const AdminFacts& facts) {
+  const auto make = [](ConnectionHost& host, int fd, Instant now) -> std::unique_ptr<Connection> {
+    return std::make_unique<AdminConnection>(host, fd, now);
+  };
+  return {.make = make, .connection_bytes = sizeof(AdminConnection), .facts = &facts};
+}
+
+AdminConnection::AdminConnection(ConnectionHost& host, int fd, Instant now) : Connection(host, fd) {
+  times_.since = now;
+  parser_.limit_body(body_bytes_max);
+}
+
+bool AdminConnection::on_second(Instant now) { return times_.overdue(now, host().context().times); }
+
+// Probes see that the server drains. A stop cuts a body that is under way.
+bool AdminConnection::stays(Instant now) {
+  if (host().stage() == Stage::draining) return true;
+  if (slices_ == nullptr) return times_.stays(host().drain_begun(), now);
+  begin_close();
+  return true;
+}
+
+std::size_t AdminConnection::own_memory() const {
+  return parser_.memory() + (slices_ == nullptr ? 0 : slices_->memory());
+}
+
+std::size_t AdminConnection::take(std::string_view bytes) {
+  std::size_t taken = 0;
+  while (open() && taken < bytes.size() && slices_ == nullptr && !congested()) {
+    std::size_t consumed = 0;
+    const HttpParser::State state = parser_.feed(bytes.substr(taken), consumed);
+    taken += consumed;
+    times_.note(parser_.phase(), host().now());
+    if (state == HttpParser::State::need_more) return bytes.size();
+    if (state == HttpParser::State::need_continue) {
+      out().append(continue_response);
+      continue;
+    }
+    if (state == HttpParser::State::error) {
+      append_response(out(), parser_.error_status(), "text/plain", {}, {}, parser_.error_text(),
+                      false, false, host().date());
+      finish_after_answers();
+      return bytes.size();
+    }
+    begin_answer(parser_.request());
+  }
+  return taken;
+}
+
+void AdminConnection::begin_answer(const HttpRequest& request) {
+  const ConnectionContext& context = host().context();
+  keep_alive_ = request.keep_alive && host().stage() != Stage::stopping;
+  if (std::string why = context.admin_guard->refuse(request); !why.empty())
+    return write({.status = 403, .body = std::move(why)});
+  const AdminPage* const page = find_admin_page(request.path);
+  if (page == nullptr) return write(no_such_page());
+  if (!page->allows(request.method)) return write(no_such_method(*page), page->methods);
+  const std::string_view* const type = request.header(HeaderName::content_type);
+  const AdminRequest admin{.method = request.method == "HEAD" ? "GET" : request.method,
+                           .path = request.path,
+                           .query = request.query,
+                           .content_type = type == nullptr ? std::string_view() : *type,
+                           .body = request.body};
+  const AdminFacts& facts = *context.admin.facts;
+  if (page->answer != nullptr) return write(page->answer(admin, facts));
+  slices_ = page->ask(admin, facts);
+  next_ = slices_->next();
+  CHECK(next_.request != nullptr, "{} asks no shard", page->path);
+  head_written_ = false;
+  host().grew(slices_->memory());
+  ask_shard();
+}
+
+void AdminConnection::write(const AdminAnswer& answer, std::string_view allow) {
+  const HttpRequest& request = parser_.request();
+  const HttpHeader header{.name = "Allow", .value = allow};
+  const std::size_t before = out().size();
+  append_response(out(), answer.status, answer.content_type, {},
+                  std::span(&header, allow.empty() ? 0 : 1), answer.body, keep_alive_,
+                  request.method == "HEAD", host().date(), request.version_minor);
+  host().grew(out().size() - before);
+  end_request();
+}
+
+void AdminConnection::end_request() {
+  slices_.reset();
+  parser_.next();
+  parser_.limit_body(body_bytes_max);
+  times_.note(parser_.phase(), host().now());
+  if (!keep_alive_) finish_after_answers();
+}
+
+// --- a body from the shards ---
+
+void AdminConnection::ask_shard() {
+  CHECK(calls() == 0 && !output_waits_, "a slice is pending");
+  submit(call_, *next_.request, next_.shard);
+}
+
+// No response was begun: the request failed at its first slice.
+void AdminConnection::refuse(Errc error) {
+  const int status = error == Errc::no_such_queue ? 404 : 503;
+  write({.status = status, .body = fmt::format("the shard answered {}\n", name_of(error))});
+}
+
+bool AdminConnection::on_response(PendingCall&) {
+  CHECK(slices_ != nullptr, "a slice for no body");
+  const Errc error = next_.request->error;
+  if (error != Errc::ok && !head_written_) {
+    refuse(error);
+    return true;
+  }
+  if (error != Errc::ok || host().stage() == Stage::stopping) {
+    begin_close();
+    return true;
+  }
+  if (!write_slice()) {
+    end_request();
+    return true;
+  }
+  output_waits_ = unsent() >= unsent_max;
+  if (output_waits_) return true;
+  ask_shard();
+  return false;
+}
+
+// False: the response is complete.
+bool AdminConnection::write_slice() {
+  const HttpRequest& request = parser_.request();
+  const bool chunked = request.version_minor > 0, head_only = request.method == "HEAD";
+  std::string body;
+  slices_->append(body);
+  const std::size_t before = out().size();
+  if (!head_written_) {
+    keep_alive_ = keep_alive_ && chunked;
+    append_stream_head(out(), 200, slices_->content_type(), keep_alive_, host().date(),
+                       request.version_minor);
+    head_written_ = true;
+  }
+  if (head_only) return false;
+  if (!body.empty() && chunked) append_chunk(out(), body);
+  if (!chunked) out().append(body);
+  next_ = slices_->next();
+  const bool complete = next_.request == nullptr;
+  if (complete && chunked) out().append(last_chunk);
+  host().grew(out().size() - before);
+  return !complete;
+}
+
+void AdminConnection::on_all_sent() {
+  if (!output_waits_ || unsent() >= unsent_max) return;
+  output_waits_ = false;
+  ask_shard();
+}
+
+}  // namespace pawl

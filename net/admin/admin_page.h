@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of an admin page: request and answer, facts of the server, a body from the shards.
+//
+// A page is a function. It answers at once from AdminFacts, or gives ShardSlices:
+//
+//   next() --request to a shard, through the mesh--> response --> append(body) --> next() ... null
+//
+// A slice is bounded by a count, so that a shard spends less than 1 ms on it and serves its other
+// clients between two slices. The request carries the cursor of the next slice; a shard keeps
+// nothing. The connection asks for the next slice only while its peer reads.
+//
+// Errors: an AdminAnswer has its status. The error of a body's first request becomes the status of
+//         the response; a later one cuts the body.
+// Owner:  the server owns the facts, and sets them before its shards serve connections. All else is
+//         a connection's; the views of a request are valid until its response is complete.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/queue/request.h"
+#include "net/admin/metrics.h"
+#include "net/connection/connection_host.h"
+
+namespace pawl {
+
+struct AdminRequest {
+  std::string_view method;        // GET for a HEAD
+  std::string_view path;          // as sent, still escaped
+  std::string_view query;         // without the `?`, still escaped
+  std::string_view content_type;  // of the body; empty: not given
+  std::string_view body;
+};
+
+struct AdminAnswer {
+  static constexpr std::string_view plain_text = "text/plain; charset=utf-8";
+
+  int status = 200;
+  std::string body;
+  std::string_view content_type = plain_text;  // a literal
+};
+
+// Facts that any shard's thread may read at once.
+struct AdminFacts {
+  std::vector<const ShardNumbers*> numbers;   // of each shard
+  std::string backend;                        // name_of(IoBackend)
+  std::string fallback;                       // why it is not io_uring; empty: it was not refused
+  const std::atomic<Stage>* stage = nullptr;  // relaxed: it orders nothing else
+
+  std::uint32_t shards() const { return static_cast<std::uint32_t>(numbers.size()); }
+  bool serving() const { return stage->load(std::memory_order_relaxed) == Stage::serving; }
+};
+
+// A body that the shards give, a slice at a time.
+class ShardSlices {
+ public:
+  struct Next {
+    Request* request = nullptr;  // null: the body is complete
+    ShardId shard{};
+  };
+
+  virtual ~ShardSlices() = default;
+  virtual std::string_view content_type() const = 0;  // a literal
+  // The request for the next slice. The object owns it.
+  virtual Next next() = 0;
+  // The request was answered without an error: appends its part of the body.
+  virtual void append(std::string& body) = 0;
+  virtual std::size_t memory() const = 0;  // bytes
+};
+
+struct AdminPage {
+  std::string_view path;
+  std::string_view methods;  // as in Allow
+  // Either is set: the function of a page of server facts, or of a page that needs the shards.
+  AdminAnswer (*answer)(const AdminRequest&, const AdminFacts&) = nullptr;
+  std::unique_ptr<ShardSlices> (*ask)(const AdminRequest&, const AdminFacts&) = nullptr;
+
+  bool allows(std::string_view method) const;
+};
+
+}  // namespace pawl

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/admin/health_pages.h"
+
+#include <fmt/core.h>
+
+namespace pawl {
+
+AdminAnswer live_page(const AdminRequest&, const AdminFacts&) { return {.body = "ok\n"}; }
+
+AdminAnswer ready_page(const AdminRequest&, const AdminFacts& facts) {
+  if (facts.serving()) return {.body = "ok\n"};
+  return {.status = 503, .body = "draining: new connections are refused\n"};
+}
+
+AdminAnswer health_page(const AdminRequest& request, const AdminFacts& facts) {
+  AdminAnswer answer{.body = health_text(facts.numbers)};
+  if (answer.body != health_ok) answer.status = 503;
+  if (request.query == "verbose")
+    answer.body += fmt::format("io: {}{}{}\n", facts.backend, facts.fallback.empty() ? "" : "; ",
+                               facts.fallback);
+  return answer;
+}
+
+AdminAnswer metrics_page(const AdminRequest&, const AdminFacts& facts) {
+  return {.body = metrics_text(facts.numbers, facts.backend, !facts.serving())};
+}
+
+}  // namespace pawl
