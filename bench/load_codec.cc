@@ -1,45 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/load_codec.h"
 
+#include <utility>
+
+#include "net/sqs_client/endpoint.h"
+
 namespace pawl::load {
 namespace {
 
 constexpr std::uint32_t http_batch_max = 10;
 constexpr std::uint32_t binary_batch_max = 1024;
 
+// False: the URL does not name a queue of an account.
+bool parse_queue_url(const std::string& url, Target& target) {
+  const auto endpoint = sqs_client::parse_endpoint(url);
+  if (!endpoint) return false;
+  const std::size_t last = endpoint->path.rfind('/');
+  if (last == endpoint->path.npos || last + 1 == endpoint->path.size()) return false;
+  target.tls = endpoint->tls;
+  target.host = endpoint->host;
+  target.port = std::to_string(endpoint->port);
+  target.host_header = host_header(*endpoint);
+  target.account = endpoint->path.substr(0, last);
+  target.queue = endpoint->path.substr(last + 1);
+  return true;
+}
+
 }  // namespace
 
 std::string parse_target(const LoadOptions& options, Target& target) {
   if (options.url.empty() == options.binary.empty()) return "give either --url or --binary";
-  std::string_view rest = options.binary;
   target.queue = options.queue;
   target.tls = options.tls || !options.ca_file.empty();
   target.ca_file = options.ca_file;
-  if (!options.url.empty()) {
-    constexpr std::string_view plain = "http://", secure = "https://";
-    rest = options.url;
-    target.tls = rest.starts_with(secure);
-    if (!target.tls && !rest.starts_with(plain))
+  target.http = !options.url.empty();
+  if (target.http) {
+    if (!parse_queue_url(options.url, target))
       return "--url " + options.url + ": give a queue as http://host:port/account/queue";
-    rest.remove_prefix(target.tls ? secure.size() : plain.size());
-    target.http = true;
-    const std::size_t slash = rest.find('/');
-    const std::size_t last = rest.rfind('/');
-    if (slash == rest.npos || last == slash || last + 1 == rest.size()) {
-      return "--url " + options.url + ": give a queue as http://host:port/account/queue";
-    }
-    target.account = rest.substr(slash + 1, last - slash - 1);
-    target.queue = rest.substr(last + 1);
-    rest = rest.substr(0, slash);
+  } else if (!parse_address(options.binary, target) || target.port.empty()) {
+    return "--binary " + options.binary +
+           ": give host:port, as 127.0.0.1:9326, or the path of a Unix socket";
   }
-  const bool has_host = parse_address(rest, target);
-  if (target.port.empty() && target.http) target.port = target.tls ? "443" : "80";
-  if (!has_host || target.port.empty())
-    return (target.http
-                ? "--url " + options.url + ": give a queue as http://host:port/account/queue"
-                : "--binary " + options.binary +
-                      ": give host:port, as 127.0.0.1:9326, or the path "
-                      "of a Unix socket");
   target.make = target.http ? make_http_codec : make_binary_codec;
   target.subscribes = !target.http;
   target.batch_max = target.http ? http_batch_max : binary_batch_max;
@@ -52,13 +53,11 @@ bool parse_address(std::string_view text, Target& target) {
     target.port = "unix";
     return true;
   }
-  const bool v6 = text.starts_with('[');
-  const std::size_t host_end = v6 ? text.find(']') : text.rfind(':');
-  if (v6 && host_end == text.npos) return false;
-  target.host = v6 ? text.substr(1, host_end - 1) : text.substr(0, host_end);
-  const std::string_view rest = host_end == text.npos ? "" : text.substr(host_end + (v6 ? 1 : 0));
-  target.port = rest.starts_with(':') ? rest.substr(1) : "";
-  return !target.host.empty();
+  auto split = sqs_client::split_host_port(text);
+  if (!split) return false;
+  target.host = std::move(split->host);
+  target.port = std::move(split->port);
+  return true;
 }
 
 void write_stamp(char* at, std::uint64_t stamp) {

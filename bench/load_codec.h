@@ -35,6 +35,7 @@ struct Target {
   std::string ca_file;  // PEM; empty: the system's CAs
   std::string host;     // or the path of a Unix socket; the port is "unix" then
   std::string port;
+  std::string host_header;     // over HTTP
   std::string account, queue;  // from the URL or the options
 };
 

@@ -9,9 +9,10 @@
 
 #include "bench/load_channel.h"
 #include "bench/load_codec.h"
-#include "bench/load_signer.h"
 #include "core/base/check.h"
-#include "proto/text/text.h"
+#include "net/sqs_client/call_error.h"
+#include "net/sqs_client/http_response.h"
+#include "net/sqs_client/signer.h"
 
 // The codec of SQS over HTTP/1.1: JSON protocol, keep-alive, any endpoint. Requests are built from
 // prepared bytes; responses are parsed only as far as needed. Responses arrive in the order of
@@ -20,77 +21,15 @@
 namespace pawl::load {
 namespace {
 
+using sqs_client::describe;
+using sqs_client::HttpResponse;
+using sqs_client::join_chunks;
+using sqs_client::PreparedHead;
+using sqs_client::read_response;
+using sqs_client::RequestSigner;
+using sqs_client::service_error_of;
+
 enum class Kind : std::uint8_t { send, receive, delete_message };
-
-// One response, with its body joined.
-struct Response {
-  int status = 0;
-  std::string_view body;
-  std::size_t bytes = 0;  // with headers; 0: not complete yet
-  bool broken = false;
-};
-
-// The body's length according to the headers; chunked takes precedence.
-struct Length {
-  bool chunked = false;
-  std::size_t bytes = 0;
-};
-
-Length length_of(std::string_view headers) {
-  constexpr std::string_view content_length = "content-length:";
-  constexpr std::string_view chunked = "transfer-encoding: chunked";
-  Length length;
-  for (std::size_t at = headers.find('\n'); at != headers.npos; at = headers.find('\n', at + 1)) {
-    std::string_view line = headers.substr(at + 1);
-    if (starts_with_ignoring_case(line, chunked)) length.chunked = true;
-    if (!starts_with_ignoring_case(line, content_length)) continue;
-    line.remove_prefix(content_length.size());
-    while (line.starts_with(' ')) line.remove_prefix(1);
-    std::from_chars(line.data(), line.data() + line.size(), length.bytes);
-  }
-  return length;
-}
-
-// Joins the chunks of a body; `bytes` becomes their encoded length. False: the body is incomplete.
-bool join_chunks(std::string_view rest, std::string& body, std::size_t& bytes) {
-  std::size_t at = 0;
-  while (true) {
-    const std::size_t line = rest.find("\r\n", at);
-    if (line == rest.npos) return false;
-    std::size_t size = 0;
-    std::from_chars(rest.data() + at, rest.data() + line, size, 16);
-    if (rest.size() < line + 2 + size + 2) return false;
-    body.append(rest.substr(line + 2, size));
-    at = line + 2 + size + 2;
-    if (size == 0) break;
-  }
-  bytes = at;
-  return true;
-}
-
-Response read_response(std::string_view bytes, std::list<std::string>& joined) {
-  Response response;
-  const std::size_t end = bytes.find("\r\n\r\n");
-  if (end == bytes.npos) return response;
-  if (!bytes.starts_with("HTTP/1.") || bytes.size() < 12) {
-    response.broken = true;
-    return response;
-  }
-  std::from_chars(bytes.data() + 9, bytes.data() + 12, response.status);
-  const std::string_view rest = bytes.substr(end + 4);
-  const Length length = length_of(bytes.substr(0, end + 2));
-  if (length.chunked) {
-    std::size_t taken = 0;
-    std::string& body = joined.emplace_back();
-    if (!join_chunks(rest, body, taken)) return response;
-    response.body = body;
-    response.bytes = end + 4 + taken;
-  } else if (rest.size() >= length.bytes) {
-    response.body = rest.substr(0, length.bytes);
-    response.bytes = end + 4 + length.bytes;
-  }
-  return response;
-}
 
 // The text after "key" :, in its JSON form, beginning at or after `at`; moves `at` behind the text.
 std::string_view next_text(std::string_view json, std::string_view key, std::size_t& at) {
@@ -112,11 +51,6 @@ std::uint32_t count_of(std::string_view json, std::string_view key) {
   return count;
 }
 
-std::string host_of(const Target& target) {
-  const bool v6 = target.host.find(':') != target.host.npos;
-  return (v6 ? "[" + target.host + "]" : target.host) + ":" + target.port;
-}
-
 // A number in a prepared send that differs in each use: 16 hexadecimal digits.
 struct Field {
   enum class Kind : std::uint8_t { stamp, sequence, group, deduplication_id };
@@ -130,7 +64,7 @@ class HttpCodec : public Codec {
   HttpCodec(const LoadOptions& options, const Target& target)
       : options_(options),
         queue_(target.queue),
-        signer_(host_of(target), {options.key_id, options.secret, options.session_token},
+        signer_(target.host_header, {options.key_id, options.secret, options.session_token},
                 options.region),
         pending_(options.depth) {
     url_ = "{\"QueueUrl\":\"" + options.url + "\"";
@@ -194,10 +128,11 @@ class HttpCodec : public Codec {
     std::size_t taken = 0;
     joined_.clear();
     while (taken < bytes.size()) {
-      const Response response = read_response(bytes.substr(taken), joined_);
-      if (response.broken) return broken;
-      if (response.bytes == 0) break;
+      HttpResponse response = read_response(bytes.substr(taken));
+      if (response.state == HttpResponse::State::broken) return broken;
+      if (response.state == HttpResponse::State::incomplete) break;
       if (waiting_ == 0) return broken;  // a response without a request
+      if (response.chunked) response.body = joined_.emplace_back(join_chunks(response.body));
       replies.push_back(read(pop(), response, delivered));
       taken += response.bytes;
     }
@@ -224,30 +159,27 @@ class HttpCodec : public Codec {
     if (!channel.send_all(bytes))
       return std::unexpected(Refusal{.text = "the connection broke at the first request"});
     bytes.clear();
-    std::list<std::string> joined;
     while (true) {
       if (!channel.receive_some(bytes))
         return std::unexpected(
             Refusal{.text = "the endpoint did not respond to the first request"});
-      const Response response = read_response(bytes, joined);
-      if (response.broken)
+      const HttpResponse response = read_response(bytes);
+      if (response.state == HttpResponse::State::broken)
         return std::unexpected(Refusal{.text = "the endpoint does not speak HTTP/1.1"});
-      if (response.bytes == 0) continue;
+      if (response.state == HttpResponse::State::incomplete) continue;
       if (response.status == 200) return {};
+      const std::string text =
+          response.chunked ? join_chunks(response.body) : std::string(response.body);
       return std::unexpected(
-          Refusal{.absent = response.body.find("QueueDoesNotExist") != response.body.npos ||
-                            response.body.find("NonExistentQueue") != response.body.npos,
+          Refusal{.absent = text.find("QueueDoesNotExist") != text.npos ||
+                            text.find("NonExistentQueue") != text.npos,
                   .text = "the endpoint refused: " + std::to_string(response.status) + " " +
-                          std::string(response.body.substr(0, 300))});
+                          describe(service_error_of(text), response.status)});
     }
   }
 
   void append_request(std::string& out, const PreparedHead& head, std::string_view body) {
-    const std::size_t begin = out.size();
-    char digits[24];
-    const auto length = std::to_chars(digits, digits + sizeof digits, body.size());
-    out.append(head.bytes).append(digits, length.ptr).append("\r\n\r\n").append(body);
-    signer_.sign(out, begin, out.size() - body.size(), head, std::time(nullptr));
+    signer_.append(out, head, body, std::time(nullptr));
   }
 
   std::string attributes() const { return url_ + ",\"AttributeNames\":[\"QueueArn\"]}"; }
@@ -309,14 +241,14 @@ class HttpCodec : public Codec {
     CHECK(false, "a field of kind {}", static_cast<int>(field.kind));
   }
 
-  Reply read(const Pending& pending, const Response& response,
+  Reply read(const Pending& pending, const HttpResponse& response,
              std::vector<Delivered>& delivered) const {
     Reply reply{.slot = pending.slot,
                 .first_delivered = static_cast<std::uint32_t>(delivered.size()),
                 .reason = {}};
     if (response.status != 200) {
       reply.failed = 1;
-      reply.reason = reason_in(response);
+      reply.reason = describe(service_error_of(response.body), response.status);
     } else if (pending.kind == Kind::receive) {
       std::size_t receipts = 0;
       std::size_t bodies = 0;
@@ -344,16 +276,6 @@ class HttpCodec : public Codec {
     static std::atomic<std::uint64_t> last =
         static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
     return last.fetch_add(1, std::memory_order_relaxed);
-  }
-
-  // The reason of a refusal: "MissingParameter: The request must contain ...".
-  static std::string reason_in(const Response& response) {
-    std::size_t type_at = 0, message_at = 0;
-    std::string_view type = next_text(response.body, "\"__type\"", type_at);
-    type.remove_prefix(type.rfind('#') + 1);
-    const std::string_view message = next_text(response.body, "\"message\"", message_at);
-    if (type.empty()) return "HTTP " + std::to_string(response.status);
-    return std::string(type) + ": " + std::string(message.substr(0, 200));
   }
 
   void push(const Pending& pending) {

@@ -6,9 +6,9 @@
 
 #include "bench/load.h"
 #include "bench/load_compare.h"
+#include "net/sqs_client/environment.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
-#include "tools/verbs/connection.h"
 
 namespace pawl {
 namespace {
@@ -178,7 +178,7 @@ void add_bench_command(CommandLine& line) {
     }
     workload.on_given([options] {
       if (options->url.empty() && options->binary.empty()) options->binary = "127.0.0.1:9326";
-      const KeyOptions key = key_of_environment();
+      const sqs_client::SigningKey key = sqs_client::key_of_environment();
       options->key_id = key.id;
       options->secret = key.secret;
       options->session_token = key.session_token;

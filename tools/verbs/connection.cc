@@ -4,14 +4,15 @@
 #include <fmt/core.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "core/base/check.h"
+#include "net/sqs_client/endpoint.h"
+#include "net/sqs_client/environment.h"
 
 namespace pawl {
 namespace {
@@ -23,15 +24,10 @@ struct Address {
 
 std::optional<Address> address_of(std::string_view text) {
   if (text.starts_with('/')) return Address{std::string(text), 0};  // a Unix socket
-  const std::size_t colon = text.rfind(':');
-  if (colon == text.npos || colon == 0) return std::nullopt;
-  std::string_view host = text.substr(0, colon), port = text.substr(colon + 1);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  Address address{std::string(host), 0};
-  const char* const end = port.data() + port.size();
-  const auto [stop, error] = std::from_chars(port.data(), end, address.port);
-  const bool good = !host.empty() && error == std::errc() && stop == end && address.port != 0;
-  return good ? std::optional(address) : std::nullopt;
+  auto split = sqs_client::split_host_port(text);
+  const auto port = split ? sqs_client::parse_port(split->port) : std::nullopt;
+  if (!port) return std::nullopt;
+  return Address{std::move(split->host), *port};
 }
 
 std::string check_address(const std::string& text) {
@@ -40,11 +36,6 @@ std::string check_address(const std::string& text) {
       "\"{}\" is not an address. Write ADDR:PORT, for example 127.0.0.1:9326, or the "
       "absolute path of a Unix socket.",
       text);
-}
-
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
 }
 
 std::string explain(const ConnectionOptions& options, const Client::Error& error, bool has_key,
@@ -96,16 +87,11 @@ void add_connection(Verb verb, ConnectionOptions& options) {
       .check_existing_file();
 }
 
-KeyOptions key_of_environment() {
-  return {variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY"),
-          variable("AWS_SESSION_TOKEN")};
-}
-
 std::optional<Client> connect(const ConnectionOptions& options, const std::string& name) {
   const std::optional<Address> address = address_of(options.binary);
   CHECK(address.has_value(), "check_address() accepts \"{}\"", options.binary);
   Client::Options asked{.host = address->host, .port = address->port, .name = name};
-  const KeyOptions key = key_of_environment();
+  const sqs_client::SigningKey key = sqs_client::key_of_environment();
   asked.key_id = key.id;
   asked.secret = key.secret;
   asked.tls = options.tls || !options.ca_file.empty();

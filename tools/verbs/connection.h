@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The connection of a verb to a server: the binary port, with or without TLS and access key.
 //
-// The key comes from the environment, as for SDKs and the AWS command line: AWS_ACCESS_KEY_ID and
-// AWS_SECRET_ACCESS_KEY. It is not sent to a server that requires none. AWS_SESSION_TOKEN completes
-// a temporary key of AWS; the binary port has no use for it.
+// The key comes from the environment (net/sqs_client/environment.h). It is not sent to a server
+// that requires none; the binary port has no use for a session token.
 //
 // Errors: to stderr, as `error: what failed, the value, what to do`.
 // Owner:  one verb.
@@ -26,12 +25,6 @@ struct ConnectionOptions {
 
 // --binary, --tls, --tls-ca
 void add_connection(Verb verb, ConnectionOptions& options);
-
-struct KeyOptions {
-  std::string id, secret;  // empty: no key
-  std::string session_token;
-};
-KeyOptions key_of_environment();
 
 // The server shows `name` for this connection. Without a value the error was already printed.
 std::optional<Client> connect(const ConnectionOptions& options, const std::string& name);

@@ -7,8 +7,9 @@
 // The signed headers are host, x-amz-date, x-amz-security-token (with a session token) and
 // x-amz-target; the path is `/`, without a query.
 //
+// Limits: host, key, region and target have no control characters: they become header lines.
 // Errors: none. Without a key the placeholders stay: emulators read the region from them.
-// Owner:  one load connection.
+// Owner:  one connection.
 // Source: IAM User Guide, "AWS Signature Version 4 for API requests".
 #pragma once
 
@@ -19,12 +20,12 @@
 
 #include "proto/text/digest.h"
 
-namespace pawl::load {
+namespace pawl::sqs_client {
 
 // The head of a request, up to the digits of Content-Length.
 struct PreparedHead {
   std::string bytes;
-  std::string action;
+  std::string target;  // "AmazonSQS.SendMessage"
   std::size_t date_at = 0, scope_at = 0, signature_at = 0;
 };
 
@@ -36,9 +37,13 @@ struct SigningKey {
 
 class RequestSigner {
  public:
-  RequestSigner(std::string host, SigningKey key, std::string region);
+  // `api` begins the target of each request.
+  RequestSigner(std::string host, SigningKey key, std::string region,
+                std::string api = "AmazonSQS");
 
   PreparedHead head(std::string_view action) const;
+  // Appends a whole request, signed.
+  void append(std::string& out, const PreparedHead& head, std::string_view body, std::time_t now);
   // Signs the request in `out` from `begin` to the end; its body begins at `body`.
   void sign(std::string& out, std::size_t begin, std::size_t body, const PreparedHead& head,
             std::time_t now);
@@ -49,6 +54,7 @@ class RequestSigner {
   std::string host_;
   SigningKey key_;
   std::string region_;
+  std::string api_;
   std::string signed_headers_;
   std::time_t time_ = -1;
   std::string date_;   // "20260101T000000Z", of time_
@@ -57,4 +63,4 @@ class RequestSigner {
   std::string canonical_, to_sign_;
 };
 
-}  // namespace pawl::load
+}  // namespace pawl::sqs_client

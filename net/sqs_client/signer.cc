@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/load_signer.h"
+#include "net/sqs_client/signer.h"
 
+#include <charconv>
 #include <utility>
 
 #include "core/base/check.h"
 
-namespace pawl::load {
+namespace pawl::sqs_client {
 namespace {
 
 constexpr std::string_view placeholder_date = "20260101T000000Z";
@@ -13,10 +14,11 @@ constexpr std::size_t day_bytes = 8;
 
 }  // namespace
 
-RequestSigner::RequestSigner(std::string host, SigningKey key, std::string region)
+RequestSigner::RequestSigner(std::string host, SigningKey key, std::string region, std::string api)
     : host_(std::move(host)),
       key_(std::move(key)),
       region_(std::move(region)),
+      api_(std::move(api)),
       signed_headers_("host;x-amz-date;") {
   if (key_.id.empty()) key_.session_token.clear();
   if (!key_.session_token.empty()) signed_headers_ += "x-amz-security-token;";
@@ -24,9 +26,9 @@ RequestSigner::RequestSigner(std::string host, SigningKey key, std::string regio
 }
 
 PreparedHead RequestSigner::head(std::string_view action) const {
-  PreparedHead made{.bytes = {}, .action = std::string(action)};
+  PreparedHead made{.bytes = {}, .target = api_ + "." + std::string(action)};
   std::string& out = made.bytes;
-  out = "POST / HTTP/1.1\r\nHost: " + host_ + "\r\nX-Amz-Target: AmazonSQS." + made.action +
+  out = "POST / HTTP/1.1\r\nHost: " + host_ + "\r\nX-Amz-Target: " + made.target +
         "\r\nContent-Type: application/x-amz-json-1.0\r\n";
   if (!key_.session_token.empty())
     out.append("X-Amz-Security-Token: ").append(key_.session_token).append("\r\n");
@@ -59,6 +61,16 @@ void RequestSigner::set_time(std::time_t now) {
   day_key_ = hmac_sha256(view_of(day_key_), "aws4_request");
 }
 
+void RequestSigner::append(std::string& out, const PreparedHead& head, std::string_view body,
+                           std::time_t now) {
+  const std::size_t begin = out.size();
+  char digits[24];
+  const auto length = std::to_chars(digits, digits + sizeof digits, body.size());
+  CHECK(length.ec == std::errc(), "a body of {} bytes", body.size());
+  out.append(head.bytes).append(digits, length.ptr).append("\r\n\r\n").append(body);
+  sign(out, begin, out.size() - body.size(), head, now);
+}
+
 void RequestSigner::sign(std::string& out, std::size_t begin, std::size_t body,
                          const PreparedHead& head, std::time_t now) {
   if (key_.id.empty()) return;
@@ -69,7 +81,7 @@ void RequestSigner::sign(std::string& out, std::size_t begin, std::size_t body,
   canonical_.append(host_).append("\nx-amz-date:").append(date_);
   if (!key_.session_token.empty())
     canonical_.append("\nx-amz-security-token:").append(key_.session_token);
-  canonical_.append("\nx-amz-target:AmazonSQS.").append(head.action);
+  canonical_.append("\nx-amz-target:").append(head.target);
   canonical_.append("\n\n").append(signed_headers_).append("\n");
   append_hex(canonical_, sha256(std::string_view(out).substr(body)));
   to_sign_ = "AWS4-HMAC-SHA256\n";
@@ -82,4 +94,4 @@ void RequestSigner::sign(std::string& out, std::size_t begin, std::size_t body,
   out.replace(begin + head.signature_at, canonical_.size(), canonical_);
 }
 
-}  // namespace pawl::load
+}  // namespace pawl::sqs_client

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/load_signer.h"
+#include "net/sqs_client/signer.h"
 
 #include <gtest/gtest.h>
 
@@ -10,24 +10,21 @@
 namespace pawl {
 namespace {
 
-using load::PreparedHead;
-using load::RequestSigner;
-using load::SigningKey;
+using sqs_client::PreparedHead;
+using sqs_client::RequestSigner;
+using sqs_client::SigningKey;
 
 constexpr std::time_t noon = 1'767'355'200;  // 20260102T120000Z
 constexpr std::time_t day = 86'400;
 
-class LoadSigner : public testing::Test {
+class SqsSigner : public testing::Test {
  protected:
-  LoadSigner() { EXPECT_EQ(keys_.add({key_.id, key_.secret, "111111111111"}), KeyFault::none); }
+  SqsSigner() { EXPECT_EQ(keys_.add({key_.id, key_.secret, "111111111111"}), KeyFault::none); }
   std::string signed_request(RequestSigner& signer, const std::string& body, std::time_t now) {
     const PreparedHead head = signer.head("SendMessage");
     std::string out = "bytes of an earlier request";
     const std::size_t begin = out.size();
-    out += head.bytes + std::to_string(body.size()) + "\r\n\r\n";
-    const std::size_t at = out.size();
-    out += body;
-    signer.sign(out, begin, at, head, now);
+    signer.append(out, head, body, now);
     return out.substr(begin);
   }
   // The server's own check.
@@ -45,7 +42,7 @@ class LoadSigner : public testing::Test {
   SignatureVerifier verifier_;
 };
 
-TEST_F(LoadSigner, SignsRequestsThatTheServerAccepts) {
+TEST_F(SqsSigner, SignsRequestsThatTheServerAccepts) {
   RequestSigner signer("127.0.0.1:9324", key_, "eu-west-1");
   for (const std::time_t now : {noon, noon + 1, noon + day, noon}) {
     for (const char* body : {"{}", "{\"MessageBody\":\"b\"}"})
@@ -53,7 +50,7 @@ TEST_F(LoadSigner, SignsRequestsThatTheServerAccepts) {
   }
 }
 
-TEST_F(LoadSigner, SignsWithItsSecretAndItsBody) {
+TEST_F(SqsSigner, SignsWithItsSecretAndItsBody) {
   RequestSigner wrong("127.0.0.1:9324", {"AKIDEXAMPLE", "another", ""}, "us-east-1");
   EXPECT_EQ(verify(signed_request(wrong, "{}", noon), noon), AuthFault::mismatch);
   RequestSigner right("127.0.0.1:9324", key_, "us-east-1");
@@ -62,7 +59,7 @@ TEST_F(LoadSigner, SignsWithItsSecretAndItsBody) {
   EXPECT_EQ(verify(altered, noon), AuthFault::mismatch);
 }
 
-TEST_F(LoadSigner, SignsTheSessionTokenOfATemporaryKey) {
+TEST_F(SqsSigner, SignsTheSessionTokenOfATemporaryKey) {
   RequestSigner signer("127.0.0.1:9324", temporary_key_, "eu-west-1");
   std::string text = signed_request(signer, "{}", noon);
   const std::size_t token = text.find("\r\nX-Amz-Security-Token: IQoJb3JpZ2luX2VjE+/w==\r\n");
@@ -74,7 +71,7 @@ TEST_F(LoadSigner, SignsTheSessionTokenOfATemporaryKey) {
 
 // The signatures were computed with hmac and hashlib of Python, after the steps of the IAM User
 // Guide.
-TEST_F(LoadSigner, AgreesWithSignaturesOfAnotherProgram) {
+TEST_F(SqsSigner, AgreesWithSignaturesOfAnotherProgram) {
   const std::string body = "{\"QueueUrl\":\"http://sqs.eu-west-1.amazonaws.com/1/q\"}";
   const auto signature_of = [&](const SigningKey& key) {
     RequestSigner signer("sqs.eu-west-1.amazonaws.com:443", key, "eu-west-1");
@@ -90,7 +87,16 @@ TEST_F(LoadSigner, AgreesWithSignaturesOfAnotherProgram) {
             "Signature=d0328f7c82e723a9fa5ef39017ea554476591bcf0a0cfbfcbd2c46ad14bfa791");
 }
 
-TEST_F(LoadSigner, LeavesRequestsUnsignedWithoutAKey) {
+TEST_F(SqsSigner, SignsTheTargetOfAnotherApi) {
+  RequestSigner signer("127.0.0.1:9324", key_, "us-east-1", "Pawl");
+  std::string text = signed_request(signer, "{}", noon);
+  EXPECT_NE(text.find("\r\nX-Amz-Target: Pawl.SendMessage\r\n"), text.npos) << text;
+  EXPECT_EQ(verify(text, noon), AuthFault::none);
+  text[text.find("Pawl.") + 1] = 'A';
+  EXPECT_EQ(verify(text, noon), AuthFault::mismatch);
+}
+
+TEST_F(SqsSigner, LeavesRequestsUnsignedWithoutAKey) {
   RequestSigner signer("127.0.0.1:9324", {"", "", "a-token"}, "eu-west-1");
   const std::string text = signed_request(signer, "{}", noon);
   EXPECT_NE(text.find("Credential=test/20260101/eu-west-1/sqs/aws4_request"), text.npos);

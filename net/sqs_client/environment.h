@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The key and region of requests, from the variables that SDKs and the AWS command line read.
+//
+// Errors: none; an absent variable is empty.
+// Owner:  values.
+// Source: AWS SDKs and Tools Reference Guide, "Environment variables".
+#pragma once
+
+#include <string>
+
+#include "net/sqs_client/signer.h"
+
+namespace pawl::sqs_client {
+
+inline constexpr const char* default_region = "us-east-1";
+
+// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN.
+SigningKey key_of_environment();
+// AWS_REGION, else AWS_DEFAULT_REGION, else default_region.
+std::string region_of_environment();
+
+}  // namespace pawl::sqs_client

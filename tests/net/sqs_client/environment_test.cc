@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/sqs_client/environment.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/net/sqs_client/fixed_environment.h"
+
+namespace pawl::sqs_client {
+namespace {
+
+TEST(SqsEnvironment, HasTheKeyAndTheRegion) {
+  const FixedEnvironment environment({
+      {"AWS_ACCESS_KEY_ID",     "AKID"     },
+      {"AWS_SECRET_ACCESS_KEY", "secret"   },
+      {"AWS_SESSION_TOKEN",     "token"    },
+      {"AWS_REGION",            "eu-west-1"},
+      {"AWS_DEFAULT_REGION",    "eu-west-2"},
+  });
+  const SigningKey key = key_of_environment();
+  EXPECT_EQ(key.id, "AKID");
+  EXPECT_EQ(key.secret, "secret");
+  EXPECT_EQ(key.session_token, "token");
+  EXPECT_EQ(region_of_environment(), "eu-west-1");
+}
+
+TEST(SqsEnvironment, HasTheDefaultRegionsWithoutOne) {
+  {
+    const FixedEnvironment environment({
+        {"AWS_REGION",         ""         },
+        {"AWS_DEFAULT_REGION", "eu-west-2"}
+    });
+    EXPECT_EQ(region_of_environment(), "eu-west-2");
+  }
+  const FixedEnvironment environment({});
+  EXPECT_EQ(region_of_environment(), "us-east-1");
+  EXPECT_TRUE(key_of_environment().id.empty());
+  EXPECT_TRUE(key_of_environment().session_token.empty());
+}
+
+}  // namespace
+}  // namespace pawl::sqs_client
