@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SqsClient: calls actions of one SQS endpoint, one at a time, and waits for each response.
+//
+//   auto client = SqsClient::make({.url = "https://sqs.eu-west-1.amazonaws.com", .key = ...});
+//   auto response = client->call("ListQueues", "{}");
+//   if (!response) std::fputs(response.error().text.c_str(), stderr);
+//
+// It speaks the JSON protocol. The connection is made by the first call and kept for the next ones;
+// after an error the next call makes a new one. No call is repeated: a failed send may have stored
+// its message.
+//
+// Units:  milliseconds, bytes.
+// Limits: connect_timeout without the time of the name server; response_timeout from the connection
+//         to the whole response; response_bytes_max with its head.
+// Errors: CallError. Any status but 200 is one, with kind refused.
+// Owner:  one thread.
+// Source: AWS JSON 1.0 protocol (Smithy); SQS API Reference.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <expected>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "net/sqs_client/call_error.h"
+#include "net/sqs_client/endpoint.h"
+#include "net/sqs_client/environment.h"
+#include "net/sqs_client/signer.h"
+#include "net/sqs_client/stream.h"
+
+namespace pawl::sqs_client {
+
+struct ClientOptions {
+  std::string url;                // of endpoint.h; empty: local_endpoint
+  std::string api = "AmazonSQS";  // of the targets
+  SigningKey key;                 // without an id requests are not signed
+  std::string region = default_region;
+  StreamOptions stream;
+  std::chrono::milliseconds response_timeout{30'000};  // a long poll takes up to 20 s
+  std::size_t response_bytes_max = 16 << 20;
+};
+
+// Key and region of the environment.
+ClientOptions options_of_environment(std::string_view url);
+
+struct Response {
+  int status = 0;
+  std::string body;
+};
+
+class SqsClient {
+ public:
+  // Checks the options; connects to nothing.
+  static std::expected<SqsClient, CallError> make(ClientOptions options);
+
+  // `action` has only letters and digits; `body` is a JSON object.
+  std::expected<Response, CallError> call(std::string_view action, std::string_view body);
+
+  const Endpoint& endpoint() const { return endpoint_; }
+
+ private:
+  SqsClient(ClientOptions options, Endpoint endpoint);
+  std::expected<void, CallError> connect();
+  std::expected<Response, CallError> exchange(std::string_view action, std::string_view request);
+  CallError failure(ErrorKind kind, std::string_view action, const std::string& reason = {}) const;
+  CallError refusal(std::string_view action, const Response& response) const;
+
+  ClientOptions options_;
+  Endpoint endpoint_;
+  RequestSigner signer_;
+  std::unique_ptr<Stream> stream_;  // null: the next call connects
+};
+
+}  // namespace pawl::sqs_client
