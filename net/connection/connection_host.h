@@ -177,7 +177,8 @@ class ConnectionHost {
   // included, beyond their limit. Small ones are always served: idle connections alone may fill it.
   bool refuses(std::size_t request_bytes) const {
     constexpr std::size_t small_bytes = 1024;
-    return request_bytes >= small_bytes && counted_ + evicting_ + grown_ > context_->memory_max;
+    return request_bytes >= small_bytes &&
+           counted_ + closing_bytes_ + grown_ > context_->memory_max;
   }
   // Response bytes that receives under way may take: they are promised before they are there.
   void promise(std::size_t before, std::size_t now) { promised_ += now - before; }
@@ -204,7 +205,7 @@ class ConnectionHost {
   std::size_t spare_bytes_ = 0;         // memory of all spare calls
   std::size_t counted_ = 0;             // bytes of verified connections and spare calls
   std::size_t promised_ = 0;            // response bytes of all receives under way
-  std::size_t evicting_ = 0;            // bytes of connections evicted since the count
+  std::size_t closing_bytes_ = 0;       // bytes of closing connections
   std::size_t grown_ = 0;               // growth since the count; frees are not subtracted
   HandshakeGate gate_;
   // Handshakes that wait for the next turn, and for the next second.

@@ -39,7 +39,7 @@ std::uint32_t object_bytes(Protocol protocol, const AdminPort& admin) {
 }  // namespace
 
 std::uint64_t Connections::memory() const {
-  return counted_ + unverified_ + grown_ +
+  return counted_ + unverified_ + closing_bytes_ + grown_ +
          static_cast<std::uint64_t>(std::max<std::int64_t>(0, openssl_bytes_)) + object_bytes_ +
          rows_.capacity() * sizeof(Row) + memory_.bytes() + kept_topics_bytes();
 }
@@ -184,22 +184,28 @@ void Connections::complete(RingTag tag, std::int32_t result, std::uint32_t flags
 void Connections::sum_memory() {
   memory_.count([this](std::uint32_t index) {
     MemorySums::Bytes bytes;
-    if (const Connection* const one = rows_[index].connection.get(); one != nullptr)
-      (one->verified() ? bytes.verified : bytes.unverified) = one->memory();
+    if (const Connection* const one = rows_[index].connection.get(); one != nullptr) {
+      (one->closing()    ? bytes.closing
+       : one->verified() ? bytes.verified
+                         : bytes.unverified) = one->memory();
+    }
     return bytes;
   });
   counted_ = memory_.sums().verified + spare_bytes_;
   unverified_ = memory_.sums().unverified;
-  evicting_ = 0;
+  closing_bytes_ = memory_.sums().closing;
 }
 
+// Its bytes count at once as those of a closing connection: they must not cause another eviction
+// before they are freed.
 void Connections::evict(Connection& connection) {
   CHECK(!connection.closing(), "a closing connection is evicted");
   std::size_t& sum = connection.verified() ? counted_ : unverified_;
   const std::size_t bytes = std::min(sum, connection.memory());
   sum -= bytes;
-  evicting_ += bytes;
+  closing_bytes_ += bytes;
   ++evicted_;
+  memory_.touch(connection.index());
   connection.begin_close();
 }
 

@@ -18,8 +18,8 @@ namespace pawl {
 
 class MemorySums {
  public:
-  struct Bytes {  // for one row, or the sum of all
-    std::size_t verified = 0, unverified = 0;
+  struct Bytes {  // for one row, or the sum of all; those of a closing connection are `closing`
+    std::size_t verified = 0, unverified = 0, closing = 0;
   };
 
   // The row's bytes may have changed since it was counted.
@@ -34,10 +34,12 @@ class MemorySums {
     for (const std::uint32_t index : touched_) {
       Row& row = rows_[index];
       CHECK(row.touched, "row {} is counted twice", index);
-      CHECK(sums_.verified >= row.bytes.verified && sums_.unverified >= row.bytes.unverified);
+      CHECK(sums_.verified >= row.bytes.verified && sums_.unverified >= row.bytes.unverified &&
+            sums_.closing >= row.bytes.closing);
       const Bytes now = measure(index);
       sums_.verified += now.verified - row.bytes.verified;
       sums_.unverified += now.unverified - row.bytes.unverified;
+      sums_.closing += now.closing - row.bytes.closing;
       row = {.bytes = now, .touched = false};
     }
     touched_.clear();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <vector>
 
 #include "tests/sim/random.h"
@@ -18,8 +19,11 @@ TEST(MemorySums, AreThoseOfAllRowsWhenTouchedOnesAreCounted) {
     for (int n = 0; n < 3; ++n) {
       const auto index = static_cast<std::uint32_t>(random.below(rows.size()));
       const std::size_t bytes = random.below(1'000);
-      const bool verified = random.below(2) == 0;
-      rows[index] = verified ? MemorySums::Bytes{bytes, 0} : MemorySums::Bytes{0, bytes};
+      constexpr std::size_t MemorySums::Bytes::* kinds[] = {&MemorySums::Bytes::verified,
+                                                            &MemorySums::Bytes::unverified,
+                                                            &MemorySums::Bytes::closing};
+      rows[index] = {};
+      rows[index].*kinds[random.below(std::size(kinds))] = bytes;
       memory.touch(index);
     }
     memory.count([&](std::uint32_t index) { return rows[index]; });
@@ -27,9 +31,11 @@ TEST(MemorySums, AreThoseOfAllRowsWhenTouchedOnesAreCounted) {
     for (const MemorySums::Bytes& row : rows) {
       sums.verified += row.verified;
       sums.unverified += row.unverified;
+      sums.closing += row.closing;
     }
     ASSERT_EQ(memory.sums().verified, sums.verified);
     ASSERT_EQ(memory.sums().unverified, sums.unverified);
+    ASSERT_EQ(memory.sums().closing, sums.closing);
   }
 }
 
