@@ -270,6 +270,10 @@ class CommandLine(unittest.TestCase):
         self.assertIn("{name, status, what, remedy}", described)
         for member in set().union(*findings.values()) - {"name", "status", "what", "remedy"}:
             self.assertIn(f'"{member}"', described)
+        self.refused(pawl("doctor", "-o", "xml"), '"xml"', "table, json or jsonl")
+        self.refused(pawl("doctor", "-o", "json", "--json"), "--json")
+        lines = pawl("doctor", "--seconds", "0", "-o", "jsonl").stdout.splitlines()
+        self.assertIn("io_uring", [json.loads(line)["name"] for line in lines])
         table = pawl("doctor", "--seconds", "0", "--data", os.path.dirname(PAWL))
         self.assertTrue(re.search(r"^(ok|warn|fail) +io_uring ", table.stdout, re.M), table.stdout)
         self.assertTrue(re.search(r"^(ok|warn) +preallocation +(not )?allowed: ", table.stdout, re.M), table.stdout)

@@ -163,9 +163,12 @@ class Replay(ServedTest):
         self.ended("listed", self.started("listed", "--rate", "500", "--filter", RED.replace(" ", "\n")))
         self.ended("listed", self.started("listed", "--to", "30m"))
         lines = self.replay("list", "listed").stdout.splitlines()
-        self.assertEqual(len(lines), 2)
-        self.assertRegex(lines[0], rf"^2 completed sent 0 from {TIME} to {TIME} into listed rate no limit$")
-        self.assertRegex(lines[1], rf"^1 completed sent 2 from {TIME} to {TIME} into listed rate 500/s filter {re.escape(RED)}$")
+        self.assertEqual(len(lines), 3)
+        self.assertEqual(lines[0].split(), ["NUMBER", "STATUS", "SENT", "FROM", "TO", "INTO", "RATE", "FILTER"])
+        self.assertRegex(lines[1], rf"^ +2  completed +0  {TIME}  {TIME}  listed +no limit$")
+        self.assertRegex(lines[2], rf"^ +1  completed +2  {TIME}  {TIME}  listed +500/s +{re.escape(RED)}$")
+        objects = [json.loads(line) for line in self.replay("list", "listed", "-o", "jsonl").stdout.splitlines()]
+        self.assertEqual(objects, self.listed("listed"))
         for task in self.listed("listed"):
             self.assertEqual(sorted(task), sorted(("number", "status", "sent", "from", "to", "started", "into", "rate", "filter",
                                                    "failure", "unreadable")))

@@ -15,9 +15,9 @@
 #include "core/base/check.h"
 #include "core/queue/replay_task.h"
 #include "proto/sns/filter_policy.h"
-#include "proto/text/json.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
+#include "tools/printer.h"
 #include "tools/verbs/connection.h"
 #include "tools/verbs/point_in_time.h"
 
@@ -33,7 +33,7 @@ struct ReplayRequest {
   std::string filter;
   bool copies = false;
   std::uint32_t task = 0;
-  bool json = false;
+  OutputOptions output;
 };
 
 // --- checks of flags: each returns an error text, or an empty one ---
@@ -199,56 +199,34 @@ std::string_view name_of(Client::Replay::State state) {
   return i < std::size(names) ? names[i] : "unknown";
 }
 
-// Joins the lines of a filter: outside its strings a space means the same as a line break.
-std::string in_one_line(std::string text) {
-  for (char& c : text) c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  return text;
-}
-
-void print_lines(const std::vector<Client::Replay>& replays) {
-  for (const Client::Replay& replay : replays) {
-    const std::string rate = replay.rate == 0 ? "no limit" : fmt::format("{}/s", replay.rate);
-    const std::string filter = replay.filter.empty() ? "" : " filter " + in_one_line(replay.filter);
-    const bool failed = replay.failure != Client::Code::ok;
-    const std::string unreadable =
-        replay.unreadable == 0 ? "" : fmt::format(" unreadable {} bytes", replay.unreadable);
-    fmt::print("{} {} sent {} from {} to {} into {} rate {}{}{}{}{}\n", replay.number,
-               name_of(replay.state), replay.sent, time_text(replay.from), time_text(replay.to),
-               replay.destination, rate, filter, unreadable, failed ? " failure " : "",
-               failed ? Client::name_of(replay.failure) : "");
-  }
-}
-
-void print_json(const std::vector<Client::Replay>& replays) {
-  std::string text;
-  JsonWriter json(text);
-  json.begin_array();
-  for (const Client::Replay& replay : replays) {
-    json.begin_object();
-    json.member("number", replay.number);
-    json.member("status", name_of(replay.state));
-    json.member("sent", replay.sent);
-    json.member("unreadable", replay.unreadable);
-    json.member("from", time_text(replay.from));
-    json.member("to", time_text(replay.to));
-    json.member("started", time_text(replay.started));
-    json.member("into", replay.destination);
-    json.member("rate", replay.rate);
-    json.member("filter", replay.filter);
-    json.member("failure", replay.failure == Client::Code::ok ? std::string_view()
-                                                              : Client::name_of(replay.failure));
-    json.end_object();
-  }
-  json.end_array();
-  fmt::print("{}\n", text);
+Printer::Row row_of(const Client::Replay& replay) {
+  const bool failed = replay.failure != Client::Code::ok;
+  return {
+      .cells = {{"number", std::uint64_t{replay.number}},
+                {"status", std::string(name_of(replay.state))},
+                {"sent", replay.sent},
+                {"unreadable", replay.unreadable,
+                 replay.unreadable == 0 ? "" : fmt::format("{} bytes", replay.unreadable)},
+                {"from", time_text(replay.from)},
+                {"to", time_text(replay.to)},
+                {"started", time_text(replay.started)},
+                {"into", replay.destination},
+                {"rate", std::uint64_t{replay.rate},
+                 replay.rate == 0 ? "no limit" : fmt::format("{}/s", replay.rate)},
+                {"filter", replay.filter},
+                {"failure", std::string(failed ? Client::name_of(replay.failure) : "")}}
+  };
 }
 
 int list(const ReplayRequest& asked) {
   return with_queue(asked, [&](Client& client, const Client::Queue& queue) {
     const auto replays = client.replays(queue);
     if (!replays) return explain(asked, "list the replays of", replays.error());
-    asked.json ? print_json(*replays) : print_lines(*replays);
-    return static_cast<int>(exit_ok);
+    Printer printer(stdout, asked.output.format(),
+                    {"number", "status", "sent", "unreadable", "from", "to", "into", "rate",
+                     "filter", "failure"});
+    for (const Client::Replay& replay : *replays) printer.add(row_of(replay));
+    return printer.end();
   });
 }
 
@@ -302,9 +280,8 @@ void add_replay_command(CommandLine& line) {
       "replay.");
 
   Verb listed = add("list", "Prints the latest ten replays, newest first", list);
-  listed.flag("--json", asked->json,
-              "Print one JSON array of {number, status, sent, unreadable, from, to, started, "
-              "into, rate, filter, failure}");
+  add_output(listed, asked->output,
+             "{number, status, sent, unreadable, from, to, started, into, rate, filter, failure}");
 
   Verb cancelled =
       add("cancel", "Cancels a replay and prints the number of messages that it sent", cancel);
