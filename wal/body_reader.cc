@@ -11,13 +11,13 @@
 
 namespace pawl {
 
-void BodyReader::hold(LogPos position) {
+void BodyReader::pin(LogPos position) {
   if (MUTANT(let_bodies_go)) return;
   image_.add_live(position);
   pool_.add_live(geometry_.segment_of(position));
 }
 
-void BodyReader::let_go(LogPos position) {
+void BodyReader::unpin(LogPos position) {
   if (MUTANT(let_bodies_go)) return;
   image_.release(position);
   pool_.release(geometry_.segment_of(position), 0);
@@ -44,7 +44,7 @@ BodyReader::Read* BodyReader::reading(std::uint64_t extent) {
 
 void BodyReader::want(const WantedBody& wanted) {
   CHECK(wanted.position != log_pos_none, "a body without a position");
-  hold(wanted.position);
+  pin(wanted.position);
   image_.note_want(wanted.position);
   ++wanted_;
   waiting_.push_back(wanted);
@@ -186,7 +186,7 @@ void BodyReader::give(const WantedBody& from, std::span<const std::byte> bytes, 
 }
 
 bool BodyReader::next(WantedBody& wanted, std::span<const std::byte>& record) {
-  if (given_ != log_pos_none) let_go(std::exchange(given_, log_pos_none));
+  if (given_ != log_pos_none) unpin(std::exchange(given_, log_pos_none));
   if (idle()) return false;
   for (; !come_.empty(); come_.pop_front()) {
     const WantedBody body = come_.front();

@@ -48,9 +48,9 @@ class BodyReader {
       : disk_(disk), geometry_(geometry), image_(image), pool_(pool) {}
 
   void want(const WantedBody& wanted);
-  // Keeps the record's segment until let_go().
-  void hold(LogPos position);
-  void let_go(LogPos position);
+  // Keeps the record's segment until unpin().
+  void pin(LogPos position);
+  void unpin(LogPos position);
   // Requests the read-ahead of `extent`, because the one before it is in use.
   void read_ahead(std::uint64_t extent);
   // Handles finished reads and begins new ones.

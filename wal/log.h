@@ -227,7 +227,7 @@ class Log {
   // Reserves space for accepted messages that will be appended in this turn.
   void accepted(std::uint64_t bytes) { space_.accept(bytes); }
   // Frees the space of accepted messages that will not be appended.
-  void give_back(std::uint64_t bytes) { space_.give_back(bytes); }
+  void release_space(std::uint64_t bytes) { space_.release_space(bytes); }
   // Sets the memory limit of the image. Excess extents are evicted when memory is needed.
   void set_memory_max(std::uint64_t bytes) {
     memory_max_ = bytes;
@@ -249,9 +249,9 @@ class Log {
     reader_.want(wanted);
     upkeep_.arm(LogPart::bodies);
   }
-  // Keeps the record in place until let_go(), even if its message is deleted or relocated.
-  void hold(LogPos position) { reader_.hold(full(position)); }
-  void let_go(LogPos position) { reader_.let_go(full(position)); }
+  // Keeps the record in place until unpin(), even if its message is deleted or relocated.
+  void pin(LogPos position) { reader_.pin(full(position)); }
+  void unpin(LogPos position) { reader_.unpin(full(position)); }
   // Returns the next wanted body that was read; `record` is empty if it cannot be read. It is valid
   // as long as that of record(), and until the next call at most.
   bool next_body(WantedBody& wanted, std::span<const std::byte>& record) {

@@ -113,10 +113,10 @@ bool Shard::expire(Instant passed, Instant now, Effects& effects) {
   }
   if (state_.armed.take(ShardPart::moves)) moves_.begin(now, effects);
   const bool more =
-      state_.timers.expire(passed, state_.limits.cascade_a_turn,
+      state_.timers.expire(passed, state_.limits.timer_visits_a_turn,
                            [&](const TimerEntry& entry) { return on_timer(entry, now, effects); });
   if (state_.timers.stale() > 0)
-    state_.timers.sweep(state_.limits.timers_a_turn,
+    state_.timers.sweep(state_.limits.swept_a_turn,
                         [this](const TimerEntry& entry) { return live(entry); });
   return more || state_.armed.has(ShardPart::reclaim);
 }

@@ -36,11 +36,11 @@ struct ShardLimits {
   std::uint64_t dedup_max = 32u << 20;  // sends to FIFO queues in five minutes: 48 B each
   std::uint64_t attempts_bytes_max = 64 << 20;   // receive attempts in five minutes
   std::uint64_t producers_bytes_max = 64 << 20;  // producers in five minutes
-  std::size_t timers_a_turn = 256;
-  std::size_t cascade_a_turn = 2048;
-  std::size_t retired_a_turn = 4096;    // freed messages of purged or deleted queues
-  std::size_t forgotten_a_turn = 4096;  // expired sends, attempts and producers of a queue
-  std::size_t transfers_max = 1024;     // messages on their way to other queues
+  std::size_t swept_a_turn = 256;                // timers that a sweep for stale ones visits
+  std::size_t timer_visits_a_turn = 2048;        // expired or moved to a finer wheel
+  std::size_t retired_a_turn = 4096;             // freed messages of purged or deleted queues
+  std::size_t forgotten_a_turn = 4096;           // expired sends, attempts and producers of a queue
+  std::size_t transfers_max = 1024;              // messages on their way to other queues
   // Bytes of messages in transfer; one transfer is always allowed. A message that has not been read
   // yet counts as transfer_bytes_unread.
   std::uint64_t transfer_bytes_max = 64 << 20;

@@ -186,8 +186,8 @@ void Connection::offer_held() {
   if (held_.size() < held_max) arm_receive();
 }
 
-void Connection::give_back_spare() {
-  held_.give_back_spare();
+void Connection::free_spare() {
+  held_.free_spare();
   output_.free_empty();
   own_spare();
 }
@@ -336,7 +336,7 @@ void Connection::begin_close() {
 void Connection::check_time(Instant now) {
   arrived_before_ = std::exchange(arrived_, 0);
   if (state_ == State::closing) return;
-  if (calls_.empty() && !output_.armed()) give_back_spare();
+  if (calls_.empty() && !output_.armed()) free_spare();
   output_.watch(fd_, now);
   if (output_.armed() && output_.stuck(now) > send_timeout) return begin_close();
   if (state_ == State::half_closed && now - half_closed_at_ > linger_timeout) return begin_close();

@@ -101,7 +101,7 @@ class Connection {
            (tls_ == nullptr ? 0 : tls_->memory());
   }
   // Frees empty buffers that are kept for reuse.
-  void give_back_spare();
+  void free_spare();
   bool freed() const {
     return fd_ < 0 ||
            (state_ == State::closing && !receiving() && !output_.armed() && calls_.empty());

@@ -239,10 +239,10 @@ void Connections::close_strangers() {
   }
 }
 
-void Connections::give_back_spare() {
+void Connections::free_spare() {
   drop_spare();
   for (const std::uint32_t index : memory_.touched()) {
-    if (rows_[index].connection != nullptr) rows_[index].connection->give_back_spare();
+    if (rows_[index].connection != nullptr) rows_[index].connection->free_spare();
   }
 }
 
@@ -261,14 +261,14 @@ void Connections::tell_memory() {
 // Above half the limit, frees the spare buffers of connections used since the last count. Beyond
 // the limit, frees those of all connections, then closes the largest holders until the rest fits.
 void Connections::count_memory() {
-  if (counted_ + grown_ > context_->memory_max / 2) give_back_spare();
+  if (counted_ + grown_ > context_->memory_max / 2) free_spare();
   grown_ = 0;
   sum_memory();
   tell_memory();
   close_strangers();
   if (counted_ > context_->memory_max) {
     touch_all();
-    give_back_spare();
+    free_spare();
     sum_memory();
   }
   while (counted_ > context_->memory_max) {

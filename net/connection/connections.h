@@ -85,7 +85,7 @@ class Connections final : public ConnectionHost, public RequestOwner {
   void leave_open_count();
   void follow_live();
   void count_memory();
-  void give_back_spare();
+  void free_spare();
   void touch_all();
   void sum_memory();
   void tell_memory();

@@ -38,7 +38,7 @@ class HeldBytes {
     taken_ = 0;
   }
   // Frees the buffer if it is empty.
-  void give_back_spare() {
+  void free_spare() {
     if (empty()) free_memory(bytes_);
   }
 

@@ -190,7 +190,7 @@ void HttpConnection::end_call() {
 
 void HttpConnection::own_spare() {
   if (under_way_ > 0) return;
-  parser_.give_back_spare();
+  parser_.free_spare();
   free_memory(pending_);
 }
 

@@ -27,7 +27,7 @@ void ShardLoop::fetch(Request& request, bool copy) {
   route.held = !std::ranges::all_of(deliveries, in_memory);
   route.largest = log_->max_record_bytes();
   if (route.held) {
-    for (const Delivery& delivery : deliveries) log_->hold(delivery.position);
+    for (const Delivery& delivery : deliveries) log_->pin(delivery.position);
   }
   if (route.held || copy) return fetch_on(request);
   for (Delivery& delivery : deliveries)
@@ -51,7 +51,7 @@ void ShardLoop::fetch_on(Request& request) {
       want(delivery.position, request, route.fetched);
       ++route.unread;
     }
-    if (route.held) log_->let_go(delivery.position);
+    if (route.held) log_->unpin(delivery.position);
     ++route.fetched;
   }
   CHECK(route.unread <= wants_max, "{} bodies are read", route.unread);
@@ -118,7 +118,7 @@ void ShardLoop::resolve(Request& request) {
   const std::span<Delivery> left =
       request.deliveries.first(request.delivered).subspan(request.route.fetched);
   for (const Delivery& delivery : left)
-    if (request.route.held) log_->let_go(delivery.position);
+    if (request.route.held) log_->unpin(delivery.position);
   request.unfetched = static_cast<std::uint32_t>(left.size());
   CHECK(stats_.received >= left.size(), "{} of {}", left.size(), stats_.received);
   stats_.received -= left.size();

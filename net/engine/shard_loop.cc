@@ -225,7 +225,7 @@ bool ShardLoop::send(Request& request, Instant now) {
     stats_.sent += effects_.sends.size() - before;
     // The shard stored none: the queue does not exist, or all are duplicates.
     if (effects_.sends.size() == before && effects_.numbers.size() == numbers)
-      log_->give_back(bytes);
+      log_->release_space(bytes);
     return true;
   }
   if (!memory_full_ && log_->free_space_expected()) return false;

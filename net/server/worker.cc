@@ -458,9 +458,10 @@ bool Worker::drain_step() {
   const bool ended = loop_follows() && all_arrived() && connections_->all_ended();
   idle_.store(ended, std::memory_order_relaxed);
   if (stage_ == Stage::draining) return false;
-  if (!said_quiet_ && now_us_ - drain_begun_us_ > drain_patience_us) connections_->close_all();
-  if (!said_quiet_ && ended && !loop_->asks_others()) {
-    said_quiet_ = true;
+  if (!counted_as_quiet_ && now_us_ - drain_begun_us_ > drain_patience_us)
+    connections_->close_all();
+  if (!counted_as_quiet_ && ended && !loop_->asks_others()) {
+    counted_as_quiet_ = true;
     connections_->serve_no_more();
     const std::uint32_t before = shared_->quiet.fetch_add(1, std::memory_order_release);
     CHECK(before < options_.shards, "{} shards are quiet of {}", before + 1, options_.shards);

@@ -168,7 +168,7 @@ class Worker {
   Stage stage_ = Stage::serving, loop_stage_ = Stage::serving;
   std::uint64_t drain_begun_us_ = 0;
   bool acceptor_ended_ = false;
-  bool said_quiet_ = false;
+  bool counted_as_quiet_ = false;
   std::atomic<bool> idle_{false};  // relaxed: the server only waits for it and reads nothing else
   ShardNumbers numbers_;
 };

@@ -474,7 +474,7 @@ const HttpRequest* HttpParser::refused_head() const {
   return body_refused ? &impl_->request : nullptr;
 }
 
-void HttpParser::give_back_spare() {
+void HttpParser::free_spare() {
   if (phase() != Phase::idle) return;
   free_memory(impl_->buffer);
   free_memory(impl_->slots);

@@ -126,7 +126,7 @@ class HttpParser {
   const HttpRequest* refused_head() const;
   std::size_t memory() const;  // bytes held
   // Frees the buffers of earlier requests. No effect within a request.
-  void give_back_spare();
+  void free_spare();
 
  private:
   struct Impl;

@@ -61,7 +61,7 @@ void send_message_batch_result(SqsState& s, SqsResult& result);
 inline constexpr std::size_t receive_bytes_max = 1 << 20;
 CallStep receive_message(SqsState& s);
 // After the shard: returns the messages that do not fit into the response to their queue.
-CallStep give_back_rest(SqsState& s);
+CallStep undeliver_rest(SqsState& s);
 void receive_message_result(SqsState& s, SqsResult& result);
 
 // receipts.cc

@@ -115,7 +115,7 @@ CallStep begin_query(SqsState& s, const HttpRequest& http, const Form& form,
 
 CallStep resume(SqsState& s) {
   CHECK(s.action != SqsAction::none && !s.refusal, "a call that was refused is resumed");
-  if (s.request.op == Op::undeliver) return give_back_rest(s);
+  if (s.request.op == Op::undeliver) return undeliver_rest(s);
   const Errc outcome = outcome_of(s);
   if (outcome == Errc::changed_meanwhile && change_again(s)) {
     return handler(s.action).change(s);
@@ -127,7 +127,7 @@ CallStep resume(SqsState& s) {
   } else if (s.is_batch()) {
     settle_batch(s);
   } else if (s.action == SqsAction::receive_message) {
-    return give_back_rest(s);
+    return undeliver_rest(s);
   }
   return CallStep::respond;
 }

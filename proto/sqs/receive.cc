@@ -268,7 +268,7 @@ Next receive_message(SqsState& s) {
   return s.route(Op::receive, s.queue->owner);
 }
 
-Next give_back_rest(SqsState& s) {
+Next undeliver_rest(SqsState& s) {
   if (s.request.op == Op::undeliver)
     return Next::respond;  // messages not returned become visible after their timeout
   CHECK(s.request.unfetched <= s.request.delivered, "{} of {} are not fetched", s.request.unfetched,

@@ -209,10 +209,10 @@ TEST(ShardLeases, LeaveTheLastSlotsToSingleMessages) {
       "receive q max=4 -> b#2 c#2 d#2");
 }
 
-// The timers of a turn end when they have returned cascade_a_turn messages, not leases.
+// The timers of a turn end when they have returned timer_visits_a_turn messages, not leases.
 TEST(ShardLeases, ReturnABoundedNumberOfMessagesInATurn) {
   ShardLimits limits;
-  limits.cascade_a_turn = 15;
+  limits.timer_visits_a_turn = 15;
   Script script(limits);
   script.run("queue q visibility=30 | fill q 50 | take q 50");
   ShardHarness& world = script.world();

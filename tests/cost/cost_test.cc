@@ -35,7 +35,7 @@ std::uint64_t choosing_among_delayed(std::uint64_t pages) {
 
 ShardLimits few_timers() {
   ShardLimits limits;
-  limits.timers_a_turn = 1;  // the bounded sweep of timers would be counted too
+  limits.swept_a_turn = 1;  // the bounded sweep of timers would be counted too
   return limits;
 }
 

@@ -56,10 +56,10 @@ TEST(HeldBytes, GiveBackTheBufferOnlyWhenEmpty) {
   HeldBytes held;
   held.append(std::string(1000, 'x'));
   held.take(999);
-  held.give_back_spare();
+  held.free_spare();
   EXPECT_EQ(held.view(), "x");
   held.take(1);
-  held.give_back_spare();
+  held.free_spare();
   EXPECT_LT(held.capacity(), 100u);
 }
 

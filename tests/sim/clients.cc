@@ -272,7 +272,7 @@ void Clients::hear(Call& call, const Turn& turn) {
   senders_.answered(call);
   if (request.op == Op::receive && request.error == Errc::ok) {
     if (request.delivered == 0) model_->check_short(call, turn);
-    if (request.delivered > 0 && call.abandoned) return give_back(call);
+    if (request.delivered > 0 && call.abandoned) return undeliver(call);
     for (std::size_t i = 0; i < request.delivered; ++i) {
       if (held_.size() == held_max) held_.erase(held_.begin());
       held_.push_back({call.queue, call.messages[i], call.deliveries[i].handle});
@@ -283,7 +283,7 @@ void Clients::hear(Call& call, const Turn& turn) {
     list_queues(call.target, call.slice.next);
 }
 
-void Clients::give_back(Call& call) {
+void Clients::undeliver(Call& call) {
   finish(call);
   call.receipts.clear();
   for (const Delivery& delivery : call.deliveries)

@@ -73,7 +73,7 @@ class Clients final : public BrokerObserver {
   void put_in_order(Call& call);
   void hear(Call& call, const Turn& turn);
   void deliver_in_order(const Turn& turn);
-  void give_back(Call& call);
+  void undeliver(Call& call);
   std::uint64_t act_as(std::uint32_t client);
   bool perform(Act act, std::uint32_t client);
   bool pick_queue(std::uint32_t& queue);

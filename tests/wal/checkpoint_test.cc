@@ -108,7 +108,7 @@ class Checkpoints : public LogTest {
     }
     ASSERT_TRUE(begun());
   }
-  void let_go() {
+  void finish_held() {
     disk->finish_all();
     disk->hold = disk->trace = false;
     settle();
@@ -237,7 +237,7 @@ TEST_F(Checkpoints, OneThatNoWholeManifestNamesCountsForNothing) {
   checkpoint();
   pump_to_manifest();
   const Files unwritten = keep();
-  let_go();
+  finish_held();
   ASSERT_GT(manifest().checkpoint, before);
   Files half = unwritten;
   std::memcpy(half.at(written).data(), disk->content(written).data(), 64);
@@ -260,7 +260,7 @@ TEST_F(Checkpoints, OneWhoseLastFrameIsTornCountsForNothing) {
   checkpoint();
   pump_to_manifest();
   const Files unwritten = keep();
-  let_go();
+  finish_held();
   put_back(unwritten);
   std::memset(at(begun) + log_frame_header_bytes, 0, block_bytes - log_frame_header_bytes);
   open();

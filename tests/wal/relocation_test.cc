@@ -31,7 +31,7 @@ class Relocations : public LogTest {
   // Keeps every eighth of 40 messages; all of them are older than the checkpoint.
   void leave_few() {
     delete_most();
-    let_go();
+    move_start();
   }
   void delete_most() {
     send_some(40);
@@ -41,7 +41,7 @@ class Relocations : public LogTest {
     send_some(8);
   }
   // From the checkpoint on, segments are emptied.
-  void let_go() {
+  void move_start() {
     checkpoint();
     settle();
   }
@@ -97,7 +97,7 @@ TEST_F(Relocations, EmptySegmentsWithLittleLeftInThem) {
 // The tail stays in its segment: nothing else makes the log look at the others.
 TEST_F(Relocations, BeginASecondAfterTheMessagesWent) {
   send_some(48);
-  let_go();
+  move_start();
   relocate_all();
   EXPECT_EQ(moved, 0) << "all messages are there";
   const std::uint64_t tail = log->appended() / options.segment_bytes;
@@ -215,7 +215,7 @@ TEST_F(Relocations, WhatIsDamagedStaysAndIsLeftAlone) {
   const LogPos at = alive.at(8);
   disk->content(segment_name(at / options.segment_bytes))[at % options.segment_bytes + 100] ^=
       std::byte{1};
-  let_go();
+  move_start();
   relocate_all();
   EXPECT_GT(moved, 0) << "the others";
   EXPECT_EQ(alive.at(8), at);

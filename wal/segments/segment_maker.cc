@@ -113,7 +113,7 @@ Result<void> SegmentMaker::pump(Instant now, bool stopping) {
   if (retry_at_ != never && now < retry_at_ && !needs_no_space) return {};
   retry_at_ = fill_due_ = never;
   const bool filling = step_ == Step::allocate || step_ == Step::fill;
-  if (filling && disk_full_ && !give_back_space(now)) return {};
+  if (filling && disk_full_ && !delete_spare_file(now)) return {};
   const bool urgent = demand_.is_urgent();
   if (urgent && step_ == Step::fill && allocated_ && !disk_full_)
     filled_bytes_ = std::max(filled_bytes_, table_.next_usable());
@@ -271,7 +271,7 @@ void SegmentMaker::end_top_up(std::int32_t result) {
 // A new file without space is deleted in favour of a filled retired one, which needs no space.
 // Without one, unfilled retired files are deleted in favour of the new file. False: the file cannot
 // be deleted now.
-bool SegmentMaker::give_back_space(Instant now) {
+bool SegmentMaker::delete_spare_file(Instant now) {
   const bool gives_way = retired_.filled() > 0;
   if (!gives_way && retired_.empty()) return true;
   const std::uint64_t number = gives_way ? table_.ready_end() : retired_.last().number;

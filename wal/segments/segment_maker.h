@@ -123,7 +123,7 @@ class SegmentMaker {
     disk_full_ = true;
     retry_at_ = now + retry_after;
   }
-  bool give_back_space(Instant now);
+  bool delete_spare_file(Instant now);
   Piece fill_piece() const;
   Piece next_zeros(std::uint64_t from, std::uint64_t end) const;
   bool fill_waits(Instant now);

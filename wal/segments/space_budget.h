@@ -72,7 +72,7 @@ class SpaceBudget {
 
   // Reserves bytes of accepted messages until they are appended, in the same turn.
   void accept(std::uint64_t bytes) { accepted_ += bytes; }
-  void give_back(std::uint64_t bytes) { accepted_ -= bytes; }
+  void release_space(std::uint64_t bytes) { accepted_ -= bytes; }
   void end_turn() { accepted_ = 0; }
   std::uint64_t accepted() const { return accepted_; }
 
