@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "proto/text/text.h"
 
 namespace pawl {
 namespace {
@@ -21,11 +22,6 @@ bool good_id(std::string_view id) {
 bool good_secret(std::string_view secret) {
   return !secret.empty() && secret.size() <= Keyring::secret_max &&
          std::ranges::all_of(secret, [](char c) { return c > ' ' && c < 0x7F; });
-}
-
-bool good_account(std::string_view account) {
-  return account.size() == 12 &&
-         std::ranges::all_of(account, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 // None of the three parts can contain a blank: different keys give different texts.
@@ -86,7 +82,7 @@ Keyring::Keyring()
 KeyFault Keyring::add(const AccessKey& key) {
   if (!good_id(key.id)) return KeyFault::bad_id;
   if (!good_secret(key.secret)) return KeyFault::bad_secret;
-  if (!good_account(key.account)) return KeyFault::bad_account;
+  if (!is_account_id(key.account)) return KeyFault::bad_account;
   if (entries_.size() == keys_max) return KeyFault::full;
   const Sha256 digest = sha256(key.id);
   const auto at = at_or_after(digest);

@@ -40,14 +40,9 @@ std::vector<std::string_view> texts_of(const Form& form, std::string_view list) 
   return texts;
 }
 
-bool is_account(std::string_view text) {
-  return text.size() == 12 &&
-         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 bool check_statement(SnsState& s, const Statement& statement) {
   if (!is_plain_name(statement.label)) return s.refusal.parameter("Label");
-  if (statement.accounts.empty() || !std::ranges::all_of(statement.accounts, is_account))
+  if (statement.accounts.empty() || !std::ranges::all_of(statement.accounts, is_account_id))
     return s.refusal.parameter("AWSAccountId");
   const auto known = [](std::string_view action) {
     return std::ranges::find(grantable_actions, action) != std::end(grantable_actions);

@@ -142,11 +142,6 @@ bool refuse_json(Refusal& refusal) {
 
 // --- checking a grant ---
 
-bool is_account(std::string_view text) {
-  return text.size() == 12 &&
-         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 bool check_label(std::string_view label, Refusal& refusal) {
   if (label.empty()) {
     return refusal.because(F::missing_parameter, "The request must contain the parameter Label.");
@@ -179,7 +174,7 @@ bool check_accounts(std::span<const std::string_view> accounts, Refusal& refusal
     return refusal.because(F::over_limit, "{} AWSAccountIds were found, maximum allowed is {}.",
                            accounts.size(), permission_accounts_max);
   }
-  const auto bad = std::ranges::find_if_not(accounts, is_account);
+  const auto bad = std::ranges::find_if_not(accounts, is_account_id);
   if (!accounts.empty() && bad == accounts.end()) return true;
   return refusal.because(F::invalid_parameter_value,
                          "Value [{}] for parameter PrincipalId is invalid. Reason: Unable to "

@@ -94,4 +94,8 @@ bool is_plain_name(std::string_view text) {
   });
 }
 
+bool is_account_id(std::string_view text) {
+  return text.size() == 12 && text.find_first_not_of("0123456789") == text.npos;
+}
+
 }  // namespace pawl

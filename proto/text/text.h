@@ -41,6 +41,9 @@ inline bool starts_with_ignoring_case(std::string_view text, std::string_view pr
 // batch entries have this form.
 bool is_plain_name(std::string_view text);
 
+// True: 12 digits, as account ids are.
+bool is_account_id(std::string_view text);
+
 // The first name, in byte order, that occurs more than once in the pairs of name and value.
 template <typename Pairs>
 std::optional<std::string_view> repeated_name(const Pairs& pairs) {

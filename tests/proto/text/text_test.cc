@@ -105,5 +105,13 @@ TEST(Text, APrefixIsFoundInAnyCaseOfAsciiLetters) {
   EXPECT_FALSE(starts_with_ignoring_case("\xC4ws", "\xE4ws"));
 }
 
+TEST(Text, AnAccountIdIsTwelveDigits) {
+  EXPECT_TRUE(is_account_id("000000000000"));
+  EXPECT_TRUE(is_account_id("123456789012"));
+  for (const char* other :
+       {"", "12345678901", "1234567890123", "12345678901a", "12345678901/", " 23456789012"})
+    EXPECT_FALSE(is_account_id(other)) << other;
+}
+
 }  // namespace
 }  // namespace pawl
