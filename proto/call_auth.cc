@@ -2,6 +2,7 @@
 #include "proto/auth/keys.h"
 #include "proto/auth/sigv4.h"
 #include "proto/call_state.h"
+#include "proto/text/text.h"
 
 namespace pawl {
 namespace {
@@ -24,6 +25,9 @@ SignatureVerifier& verifier() {
 bool know_caller(HttpCallState& s, const HttpRequest& http) {
   const CallSettings& settings = *s.sqs.config;
   s.sqs.account = settings.account;
+  if (settings.key_ids_are_accounts) {
+    if (const std::string_view id = named_key_id(http); is_account_id(id)) s.sqs.account = id;
+  }
   if (settings.keys == nullptr || is_open(http)) return true;
   Identity identity;
   s.auth_fault = verifier().verify(http, *settings.keys, http.arrived, identity);

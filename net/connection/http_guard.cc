@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "proto/http/page_marks.h"
 #include "proto/http/strictness.h"
 #include "proto/text/text.h"
 
@@ -60,6 +61,7 @@ bool HttpGuard::allows(std::string_view origin) const {
 
 std::string HttpGuard::refuse(const HttpRequest& request) const {
   if (!rules_.ask) return {};
+  if (rules_.any_host && !is_of_browser(request)) return {};
   if (const auto* host = request.header(HeaderName::host);
       host != nullptr && !serves(without_port(*host))) {
     return fmt::format(

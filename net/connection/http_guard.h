@@ -24,6 +24,7 @@ namespace pawl {
 
 struct HttpGuardRules {
   bool ask = true;                 // check Host and Origin, because signatures are not required
+  bool any_host = false;           // of programs; requests of browsers are checked
   bool any_address = false;        // bound to all addresses: every numeric Host is accepted
   std::vector<std::string> hosts;  // served besides localhost, 127.0.0.0/8 and [::1]; without port
   std::vector<std::string> origins;  // pages that may send requests: "https://console.example"

@@ -182,6 +182,7 @@ std::expected<void, std::string> Server::make_guards() {
     HttpGuardRules rules;
     CHECK(*guard == nullptr, "the guards are made once");
     rules.ask = protocol == Protocol::admin || options_.auth == "none";
+    rules.any_host = options_.dev;
     rules.hosts = options_.allow_hosts;
     rules.origins = options_.allow_origins;
     const std::string& bound = address(protocol);

@@ -59,6 +59,9 @@ struct ServerOptions {
   // Most queues and topics of one account. 0: no limit of its own; with keys half of the server's
   // limit, so that no key can use all.
   std::uint32_t account_queues_max = 0;
+  // For tests of programs: a Host of any name from programs, not from browsers; an access key id of
+  // 12 digits is the account; the disk is not measured.
+  bool dev = false;
   bool strict_sqs = false;  // as AWS where pawl is more helpful, see tools/SERVING.md
   ConnectionTimes times;
   std::string poll = "auto";               // auto | always | never
@@ -68,8 +71,9 @@ struct ServerOptions {
   std::uint64_t memory = 0;  // bytes for bodies and metadata; 0: half of the machine or cgroup
   std::string region = "us-east-1";
   std::string account = "000000000000";
-  std::string base_url;  // base of returned queue URLs; empty: the request's Host
-  std::uint64_t segment_bytes = 64 << 20;
+  std::string base_url;                    // base of returned queue URLs; empty: the request's Host
+  std::uint64_t segment_bytes = 64 << 20;  // of a new data directory
+  std::uint32_t spare_segments = LogOptions{}.spare_segments;
 };
 
 class Server {

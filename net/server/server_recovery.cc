@@ -83,6 +83,7 @@ ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id)
   context.sqs.region = options_.region;
   context.sqs.base_url = options_.base_url;
   context.sqs.strict_sqs = options_.strict_sqs;
+  context.sqs.key_ids_are_accounts = options_.dev;
   context.sqs.secret = identity.secret;
   context.sqs.shift = context.session.shift = &shared_->clock.shift();
   context.session.account = options_.account;
@@ -166,8 +167,10 @@ WorkerOptions Server::worker_options(std::uint32_t shard, const std::vector<int>
   worker.log.stream = identity.stream_of(shard);
   worker.log.membership = identity.membership_of(shard);
   worker.log.segment_bytes = identity.segment_bytes;
+  worker.log.spare_segments = options_.spare_segments;
   worker.log.memory_max = memory_of_shard();
   worker.strict_sqs = options_.strict_sqs;
+  worker.measures_disk = !options_.dev;
   if (options_.account_queues_max > 0) {
     worker.account_queues_max = options_.account_queues_max;
   } else if (options_.load_keys) {
@@ -255,7 +258,7 @@ void Server::report_recoveries() const {
   if (shared_->ring.error != 0)
     emit(Event{EventCode::io_uring_refused, fallback_text(shared_->ring)}.with(
         "errno", shared_->ring.error));
-  emit(calibration_event(workers_[0]->calibration()));
+  if (!options_.dev) emit(calibration_event(workers_[0]->calibration()));
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     CHECK(workers_[i]->opened(), "shard {} has no log", i);
     const RecoveryReport& report = workers_[i]->engine().report();

@@ -102,6 +102,8 @@ std::expected<void, std::string> Worker::open_disk(const Calibration* calibratio
   disk_->set_descriptors_max(options_.descriptors_max);
   if (calibration != nullptr) {
     disk_->use(calibration_ = *calibration);
+  } else if (!options_.measures_disk) {
+    calibration_.measured = false;
   } else if (const auto measured = disk_->calibrate(); measured) {
     calibration_ = *measured;
   } else {

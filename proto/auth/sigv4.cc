@@ -271,6 +271,17 @@ AuthFault SignatureVerifier::Claim::check_time(Instant now, SignatureTime& time)
   return now > *at + valid ? AuthFault::expired : AuthFault::none;
 }
 
+std::string_view named_key_id(const HttpRequest& http) {
+  constexpr std::string_view in_header = "Credential=", in_query = "X-Amz-Credential=";
+  const auto* const header = http.header(HeaderName::authorization);
+  std::string_view rest = header != nullptr ? *header : http.query;
+  const std::string_view name = header != nullptr ? in_header : in_query;
+  const std::size_t at = rest.find(name);
+  if (at == rest.npos) return {};
+  rest.remove_prefix(at + name.size());
+  return rest.substr(0, rest.find_first_of("/%,&"));
+}
+
 SignatureVerifier::SignatureVerifier()
     : derived_(std::make_unique<std::array<Derived, cached_max>>()) {}
 

@@ -46,6 +46,10 @@ struct Identity {
   std::string_view key_id;
 };
 
+// The access key id that the request names in its signature's scope, unchecked; empty: none. The
+// text is the request's.
+std::string_view named_key_id(const HttpRequest& http);
+
 class SignatureVerifier {
  public:
   static constexpr Duration skew_max = seconds(15 * 60);

@@ -36,6 +36,8 @@ struct CallSettings {
   // Access keys. Null: everyone may call, as the account above, and signatures are not checked. The
   // thread that makes the calls may replace them between two calls.
   std::shared_ptr<const Keyring> keys;
+  // Without keys: an access key id of 12 digits is the caller's account.
+  bool key_ids_are_accounts = false;
 };
 
 // A request and its target shard.

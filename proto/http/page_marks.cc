@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/http/page_marks.h"
 
+#include <algorithm>
+
 #include "proto/text/text.h"
 
 namespace pawl {
@@ -11,6 +13,11 @@ std::string_view authority_of(std::string_view url) {
   const std::size_t scheme = url.find("://");
   if (scheme != url.npos) url.remove_prefix(scheme + 3);
   return url.substr(0, url.find_first_of("/?#"));
+}
+
+bool has_browser_agent(const HttpRequest& request) {
+  const auto* agent = request.header(HeaderName::user_agent);
+  return agent != nullptr && agent->contains("Mozilla/");
 }
 
 }  // namespace
@@ -27,8 +34,15 @@ std::string_view page_mark(const HttpRequest& request) {
   const auto* page = request.header(HeaderName::referer);
   if (page != nullptr && (host == nullptr || !equals_ignoring_case(authority_of(*page), *host)))
     return "Referer";
-  const auto* agent = request.header(HeaderName::user_agent);
-  return agent != nullptr && agent->contains("Mozilla/") ? "User-Agent" : std::string_view();
+  return has_browser_agent(request) ? "User-Agent" : std::string_view();
+}
+
+bool is_of_browser(const HttpRequest& request) {
+  constexpr std::string_view fetch = "Sec-Fetch-";
+  return request.header(HeaderName::origin) != nullptr || has_browser_agent(request) ||
+         std::ranges::any_of(request.headers, [&](const HttpHeader& header) {
+           return equals_ignoring_case(header.name.substr(0, fetch.size()), fetch);
+         });
 }
 
 }  // namespace pawl

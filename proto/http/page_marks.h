@@ -24,4 +24,8 @@ namespace pawl {
 //                    machine
 std::string_view page_mark(const HttpRequest& request);
 
+// True: a browser sent the request, for a page or for its user. It has Origin, any Sec-Fetch-*
+// header, or the User-Agent of a browser; programs have none of these marks.
+bool is_of_browser(const HttpRequest& request);
+
 }  // namespace pawl

@@ -93,6 +93,21 @@ TEST(HttpGuard, TakesEveryAddressForItsOwnWhenItIsBoundToAllAndNoName) {
   EXPECT_NE(verdict(guard, "Host: evil.example\r\n"), "");
 }
 
+TEST(HttpGuard, ServesProgramsByAnyNameForDevelopmentAndChecksBrowsers) {
+  HttpGuardRules rules;
+  rules.any_host = true;
+  const HttpGuard guard(rules);
+  EXPECT_EQ(verdict(guard, "Host: queue:4566\r\n"), "");
+  EXPECT_EQ(verdict(guard, "Host: queue\r\nUser-Agent: Boto3/1.34\r\n"), "");
+  for (const char* mark : {"User-Agent: Mozilla/5.0 (X11) Firefox/128.0\r\n",
+                           "Sec-Fetch-Mode: navigate\r\n", "Origin: http://queue\r\n"})
+    EXPECT_NE(verdict(guard, "Host: queue\r\n" + std::string(mark)).find("--allow-host queue"),
+              std::string::npos)
+        << mark;
+  EXPECT_EQ(verdict(guard, "Host: localhost\r\nUser-Agent: Mozilla/5.0\r\n"), "");
+  EXPECT_NE(verdict(guard, "Host: localhost\r\nOrigin: https://evil.example\r\n"), "");
+}
+
 TEST(HttpGuard, AsksNothingWhereSignaturesAreAsked) {
   HttpGuardRules rules;
   rules.ask = false;

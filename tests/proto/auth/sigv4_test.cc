@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "tests/proto/auth/signer.h"
 
@@ -572,6 +573,29 @@ TEST_F(SigV4, ALargeBodyIsHashedWhole) {
   EXPECT_EQ(verify(request), F::none);
   request.body.back() = 'y';
   EXPECT_EQ(verify(request), F::mismatch);
+}
+
+TEST(NamedKeyId, IsThatOfTheHeaderOrOfThePresignedQuery) {
+  const std::tuple<const char*, const char*, const char*> cases[] = {
+      {"/",                                                     "",                                                         ""            },
+      {"/",
+       "AWS4-HMAC-SHA256 Credential=123456789012/20260101/us-east-1/sqs/aws4_request, Signature=0",                         "123456789012"},
+      {"/",                                                     "AWS4-HMAC-SHA256 SignedHeaders=host,Credential=test/2026", "test"        },
+      {"/",                                                     "AWS4-HMAC-SHA256 Credential=",                             ""            },
+      {"/",                                                     "Basic dXNlcg==",                                           ""            },
+      {"/?Action=ListQueues&X-Amz-Credential=111111111111%2F2", "",                                                         "111111111111"},
+      {"/?X-Amz-Credential=222222222222/2&a=b",                 "",                                                         "222222222222"},
+      {"/?X-Amz-Credential=end",                                "",                                                         "end"         },
+  };
+  for (const auto& [target, header, id] : cases) {
+    HttpParser parser;
+    std::size_t consumed = 0;
+    std::string bytes = fmt::format("GET {} HTTP/1.1\r\nHost: h\r\n", target);
+    if (*header != 0) bytes += fmt::format("Authorization: {}\r\n", header);
+    bytes += "\r\n";
+    ASSERT_EQ(parser.feed(bytes, consumed), HttpParser::State::complete) << target;
+    EXPECT_EQ(named_key_id(parser.request()), id) << target << header;
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace pawl {
 namespace {
@@ -46,6 +47,29 @@ TEST(PageMarks, AreThoseOfBrowsersAndNotOfOtherClients) {
     HttpRequest allowed = parser.request();
     allowed.cors_origin = "https://console.example";
     EXPECT_EQ(page_mark(allowed), "") << c.name << ", of an origin that the operator allows";
+  }
+}
+
+TEST(PageMarks, BrowsersAreTold) {
+  const std::pair<const char*, bool> cases[] = {
+      {"",                                              false},
+      {"User-Agent: Boto3/1.34 md/Botocore\r\n",        false},
+      {"User-Agent: aws-sdk-nodejs/2.1 linux\r\n",      false},
+      {"Referer: http://queue/\r\n",                    false},
+      {"X-Sec-Fetch-Site: none\r\n",                    false},
+      {"Sec-Fetch: a\r\n",                              false},
+      {"User-Agent: Mozilla/5.0 (X11) Firefox/128\r\n", true },
+      {"Origin: null\r\n",                              true },
+      {"Sec-Fetch-Site: none\r\n",                      true },
+      {"SEC-FETCH-MODE: cors\r\n",                      true },
+      {"sec-fetch-dest: image\r\n",                     true },
+  };
+  for (const auto& [headers, browser] : cases) {
+    HttpParser parser;
+    std::size_t consumed = 0;
+    const std::string bytes = "GET / HTTP/1.1\r\nHost: queue\r\n" + std::string(headers) + "\r\n";
+    ASSERT_EQ(parser.feed(bytes, consumed), HttpParser::State::complete) << headers;
+    EXPECT_EQ(is_of_browser(parser.request()), browser) << headers;
   }
 }
 
