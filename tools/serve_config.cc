@@ -18,6 +18,7 @@
 #include "net/connection/connection_limits.h"
 #include "net/io/unix_socket.h"
 #include "proto/http/strictness.h"
+#include "proto/text/text.h"
 #include "tools/key_file.h"
 #include "tools/suggest.h"
 #include "tools/toml_text.h"
@@ -100,7 +101,7 @@ bool assign_memory(Options& options, const Text& text) {
 
 bool assign_account(Options& options, const Text& text) {
   options.account = text;
-  return text.size() == 12 && text.find_first_not_of("0123456789") == text.npos;
+  return is_account_id(text);
 }
 
 // "true" and "false" are the texts of TOML's booleans.
@@ -158,6 +159,8 @@ bool is_network(const Text& text) { return Network::parse(text).has_value(); }
 const ServeKey keys[] = {
     {"server", "data", "data", "DIR", "The data directory; created if it does not exist", "./pawl-data",
      [](Options& o, const Text& t) { o.data = t; return !t.empty(); }},
+    {"server", "dev", "dev", "yes|no", "For tests of programs: a directory that is deleted at the end, free ports and one shard unless given; any Host; "
+     "see tools/TESTING.md", "no", [](Options& o, const Text& t) { return assign_yes_no(o.dev, t); }},
     {"server", "shards", "shards", "N", "Number of shards of a new data directory, 1 to 64", "one per core", assign_shards},
     {"server", "poll", "poll", "always|auto|never", "Whether an idle core spins before it sleeps", "auto",
      [](Options& o, const Text& t) { o.poll = t; return t == "always" || t == "auto" || t == "never"; }},
@@ -231,6 +234,23 @@ std::expected<void, std::string> check_ports(const Options& options) {
     }
   }
   return {};
+}
+
+// Defaults of a development server. An empty directory: one of its own, which the caller makes.
+void use_dev_defaults(Options& options, const GivenValues& given) {
+  options.segment_bytes = 2 << 20;  // the smallest, with room for the largest record
+  options.spare_segments = 1;
+  if (!given.contains("data")) {
+    options.data.clear();
+    options.shards = std::max(options.shards, 1U);
+  }
+  const std::pair<const char*, std::string*> addresses[] = {
+      {"http",   &options.http  },
+      {"admin",  &options.admin },
+      {"binary", &options.binary}
+  };
+  for (const auto& [flag, address] : addresses)
+    if (!given.contains(flag)) *address = "127.0.0.1:0";
 }
 
 // Checks settings that depend on each other.
@@ -400,6 +420,7 @@ std::expected<ServerOptions, std::string> make_server_options(const GivenValues&
       return Fault(fmt::format("{}: \"{}\" is not valid. Expected {}: {} (default: {}).", location,
                                text, key.value, key.help, key.preset));
   }
+  if (options.dev) use_dev_defaults(options, given);
   if (auto whole = check_together(options); !whole) return Fault(whole.error());
   return options;
 }

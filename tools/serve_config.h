@@ -52,6 +52,7 @@ void read_environment(GivenValues& given);
 // other software sets PAWL_ variables too, for example Kubernetes for a service.
 std::vector<std::string> unknown_variables();
 
+// With --dev and without --data the name of the directory is empty.
 std::expected<ServerOptions, std::string> make_server_options(const GivenValues& given);
 
 // Refuses a listener that other machines can reach and that requires no credentials.

@@ -4,10 +4,12 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "net/events/event_log.h"
+#include "net/server/dev_directory.h"
 #include "net/server/server.h"
 #include "tools/commands.h"
 #include "tools/serve_config.h"
@@ -50,6 +52,19 @@ void warn_of_unknown_variables() {
     emit(Event{EventCode::unknown_variable, warning});
 }
 
+// For the shell of the tests, and the line for which LocalStack's users wait.
+void print_dev_settings(const std::string& http, const ServerOptions& options) {
+  const std::size_t colon = http.rfind(':');
+  const bool any = http.starts_with("0.0.0.0:") || http.starts_with("[::]:");
+  fmt::print(stderr,
+             "pawl serves tests in {}. Settings for their shell:\n"
+             "export AWS_ENDPOINT_URL={}://{} AWS_REGION={} AWS_DEFAULT_REGION={}{}\n"
+             "Ready.\n",
+             options.data, options.tls_key.empty() ? "http" : "https",
+             any ? "127.0.0.1" + http.substr(colon) : http, options.region, options.region,
+             options.load_keys ? "" : " AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test");
+}
+
 int serve(const ServeRequest& asked) {
   auto options = options_of(asked);
   event_log().write_as(options ? options->log_format : LogFormat::text);
@@ -66,6 +81,15 @@ int serve(const ServeRequest& asked) {
   }
   if (const std::string warning = exposure_warning(*options); !warning.empty())
     emit(Event{EventCode::exposed_without_tls, warning});
+  std::optional<DevDirectory> directory;  // deleted after the server has ended
+  if (options->data.empty()) {
+    auto made = DevDirectory::make();
+    if (!made) {
+      emit(Event{EventCode::start_failed, made.error()});
+      return exit_failure;
+    }
+    options->data = directory.emplace(std::move(*made)).path();
+  }
   auto server = Server::start(*options);
   if (!server) {
     emit(Event{EventCode::start_failed, server.error()});
@@ -73,6 +97,8 @@ int serve(const ServeRequest& asked) {
   }
   fmt::print("{}\n", (*server)->ready_line());
   std::fflush(stdout);
+  if (options->dev && options->log_format == LogFormat::text)
+    print_dev_settings((*server)->address(Protocol::http), *options);
   return (*server)->run();
 }
 

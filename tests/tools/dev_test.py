@@ -1,0 +1,200 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`pawl serve --dev`: a server for the tests of a program, which leaves nothing behind."""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+PAWL = str(pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/pawl").resolve())
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
+WORKERS, SERVERS = 8, int(os.environ.get("PAWL_DEV_SERVERS", "48"))
+
+
+def documented(language):
+    """The blocks of tools/TESTING.md in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / "tools" / "TESTING.md").read_text(), re.S | re.M)
+
+
+class DevPawl:
+    """A development server, with its temporary directory in `place`."""
+
+    def __init__(self, place, *words):
+        self.process = subprocess.Popen([PAWL, "serve", "--dev", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": place})
+        self.ready = json.loads(self.process.stdout.readline())
+        self.url = "http://" + self.ready["http"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.stop()
+
+    def stop(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        self.errors = self.process.communicate(timeout=20)[1]
+        return self.process.returncode
+
+    def call(self, action, headers=None, **body):
+        request = urllib.request.Request(self.url, json.dumps(body).encode(), {
+            "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "AmazonSQS." + action, **(headers or {})})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.loads(answer.read() or "{}")
+
+
+def signed_by(key_id):
+    return {"Authorization": f"AWS4-HMAC-SHA256 Credential={key_id}/20261128/us-east-1/sqs/aws4_request, "
+                             f"SignedHeaders=host;x-amz-date, Signature={'0' * 64}"}
+
+
+def serve_once(place):
+    """Starts a server, sends and receives a message, stops it. Returns its ports."""
+    with DevPawl(place) as pawl:
+        pawl.call("CreateQueue", QueueName="q")
+        pawl.call("SendMessage", QueueUrl="q", MessageBody="hello")
+        messages = pawl.call("ReceiveMessage", QueueUrl="q")["Messages"]
+        code = pawl.stop()
+        return code, [m["Body"] for m in messages], pawl.process.pid, [pawl.ready[p] for p in ("http", "admin", "binary")]
+
+
+class Dev(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.mkdtemp(prefix="dev-test-")
+        self.addCleanup(shutil.rmtree, self.place, ignore_errors=True)
+
+    def left(self):
+        return os.listdir(self.place)
+
+    def test_it_takes_free_ports_and_one_shard_and_deletes_its_directory(self):
+        with DevPawl(self.place) as one, DevPawl(self.place) as other:
+            self.assertEqual(len({server.ready[port] for server in (one, other) for port in ("http", "admin", "binary")}), 6)
+            self.assertEqual(one.ready["shards"], 1)
+            self.assertEqual(len(self.left()), 2)
+            one.call("CreateQueue", QueueName="q")
+            one.call("SendMessage", QueueUrl="q", MessageBody="x" * (1 << 20))
+            self.assertEqual(one.stop(), 0)
+            self.assertEqual(other.stop(signal.SIGINT), 0)
+            self.assertNotIn("calibrated", one.errors)
+        self.assertEqual(self.left(), [])
+
+    def test_it_prints_settings_for_a_shell(self):
+        with DevPawl(self.place) as pawl:
+            pawl.stop()
+            self.assertRegex(pawl.errors, r"(?m)^Ready\.$")
+            line = re.search(r"(?m)^export .*$", pawl.errors)[0]
+            shown = subprocess.run(["sh", "-c", line + "; env"], capture_output=True, text=True, check=True, timeout=10).stdout
+            for setting in (f"AWS_ENDPOINT_URL={pawl.url}", "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test"):
+                self.assertIn(setting + "\n", shown)
+        with DevPawl(self.place, "--log-format", "json") as pawl:
+            pawl.stop()
+            for line in pawl.errors.splitlines():
+                json.loads(line)
+
+    def test_given_settings_stay(self):
+        data = os.path.join(self.place, "data")
+        with socket.socket() as holder:
+            holder.bind(("127.0.0.1", 0))
+            port = holder.getsockname()[1]
+        with DevPawl(self.place, "--data", data, "--http", f"127.0.0.1:{port}", "--shards", "2") as pawl:
+            self.assertEqual((pawl.ready["http"], pawl.ready["shards"]), (f"127.0.0.1:{port}", 2))
+            pawl.call("CreateQueue", QueueName="kept")
+            pawl.stop()
+        with DevPawl(self.place, "--data", data) as pawl:
+            self.assertIn("kept", pawl.call("ListQueues")["QueueUrls"][0])
+        self.assertEqual(self.left(), ["data"])
+
+    def test_programs_may_use_any_host_and_browsers_may_not(self):
+        with DevPawl(self.place) as pawl:
+            pawl.call("CreateQueue", QueueName="q")
+            for host in ("queue", "queue:4566", "host.docker.internal:9324", "10.1.2.3:80"):
+                self.assertIn(f"//{host}/", pawl.call("ListQueues", {"Host": host})["QueueUrls"][0])
+            for mark in ({"User-Agent": BROWSER}, {"Origin": "http://queue"}, {"Sec-Fetch-Mode": "no-cors"}, {"Sec-Fetch-Site": "none"}):
+                with self.assertRaises(urllib.error.HTTPError) as refused:
+                    pawl.call("ListQueues", {"Host": "queue", **mark})
+                self.assertEqual(refused.exception.code, 403, mark)
+                refused.exception.close()
+
+    def test_an_access_key_id_of_12_digits_is_the_account(self):
+        with DevPawl(self.place) as pawl:
+            accounts = ("000000000000", "111111111111", "222222222222")
+            for account in accounts:
+                url = pawl.call("CreateQueue", signed_by(account), QueueName="same")["QueueUrl"]
+                self.assertTrue(url.endswith(f"/{account}/same"), url)
+                pawl.call("SendMessage", signed_by(account), QueueUrl=url, MessageBody=account)
+            for account in accounts:
+                urls = pawl.call("ListQueues", signed_by(account))["QueueUrls"]
+                self.assertEqual([url.split("/")[-2] for url in urls], [account])
+                self.assertEqual(pawl.call("ReceiveMessage", signed_by(account), QueueUrl=urls[0])["Messages"][0]["Body"], account)
+            self.assertTrue(pawl.call("CreateQueue", signed_by("AKIAIOSFODNN7"), QueueName="o")["QueueUrl"].endswith("/000000000000/o"))
+
+    def test_the_directory_of_a_killed_server_goes_with_the_next_start(self):
+        with DevPawl(self.place) as pawl:
+            pawl.stop(signal.SIGKILL)
+        killed = self.left()
+        self.assertEqual(len(killed), 1)
+        with DevPawl(self.place):
+            self.assertIn(killed[0], self.left(), "it may be that of a server that starts")
+        path = os.path.join(self.place, killed[0])
+        os.utime(path, (time.time() - 120,) * 2)
+        with DevPawl(self.place):
+            self.assertNotIn(killed[0], self.left())
+        self.assertEqual(self.left(), [])
+
+    def test_a_start_that_fails_leaves_nothing(self):
+        with socket.socket() as holder:
+            holder.bind(("127.0.0.1", 0))
+            holder.listen()
+            done = subprocess.run([PAWL, "serve", "--dev", "--http", "127.0.0.1:%d" % holder.getsockname()[1]], timeout=20, check=False,
+                                  capture_output=True, text=True, env={**os.environ, "TMPDIR": self.place})
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(self.left(), [])
+        done = subprocess.run([PAWL, "serve", "--dev"], timeout=20, check=False, capture_output=True, text=True,
+                              env={**os.environ, "TMPDIR": self.place + "/missing"})
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("TMPDIR", done.stderr)
+
+    def test_the_documented_fixture_works_with_pytest(self):
+        tests = pathlib.Path(self.place, "tests")
+        tests.mkdir()
+        for text in documented("python"):
+            (tests / re.match(r"# (\S+)", text)[1]).write_text(text)
+        done = subprocess.run(["/usr/bin/python3", "-m", "pytest", "-q", str(tests)], capture_output=True, text=True, timeout=120, check=False,
+                              env={**os.environ, "PAWL": PAWL, "TMPDIR": self.place})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("2 passed", done.stdout)
+        self.assertEqual(self.left(), ["tests"])
+
+    def test_many_at_once_leave_no_process_no_port_and_no_directory(self):
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as workers:
+            ended = list(workers.map(serve_once, [self.place] * SERVERS))
+        self.assertEqual(self.left(), [])
+        for code, bodies, pid, addresses in ended:
+            self.assertEqual((code, bodies), (0, ["hello"]))
+            self.assertFalse(os.path.exists(f"/proc/{pid}"))
+            for address in addresses:
+                with socket.socket() as client:
+                    host, port = address.rsplit(":", 1)
+                    self.assertNotEqual(client.connect_ex((host, int(port))), 0)
+        print(f"{SERVERS} servers by {WORKERS} workers: 0 left behind")
+
+
+if __name__ == "__main__":
+    result = unittest.main(exit=False).result
+    bad = len(result.failures) + len(result.errors)
+    print(f"{max(result.testsRun - bad, 0)} passed, {bad} failed")
+    sys.exit(1 if bad else 0)
