@@ -176,9 +176,16 @@ void choose_protocol(HttpCallState& s, const HttpRequest& http) {
   s.sqs.protocol = json_target(http) ? SqsProtocol::json : SqsProtocol::query;
 }
 
+CallStep begin_dev(HttpCallState& s, const HttpRequest& http) {
+  s.api = Api::dev;
+  if (s.dev == nullptr) s.dev = std::make_unique<DevCall>();
+  return s.dev->begin(http, *s.sqs.directory, *s.sqs.config);
+}
+
 CallStep dispatch(HttpCallState& s, const HttpRequest& http, Instant now,
                   std::uint64_t request_number) {
   if (http.method == "OPTIONS") return plain(s, 204, "");
+  if (DevCall::owns(http.path)) return begin_dev(s, http);
   s.api = Api::sqs;
   if (const auto target = json_target(http)) return sqs::begin_json(s.sqs, http, *target);
   return begin_query(s, http, now, request_number);
@@ -202,6 +209,7 @@ void HttpCallState::begin() {
 void HttpCallState::clear() {
   if (!cleared) reset();
   sns.reset();
+  dev.reset();
   cleared = true;
 }
 
@@ -265,11 +273,13 @@ std::span<const CallRoute> HttpCall::routes() const {
   CHECK(state_->api != Api::plain, "a call that routed nothing has no routes");
   CHECK(state_->api != Api::sns || state_->sns != nullptr, "a call of SNS has no state");
   if (state_->api == Api::sns) return state_->sns->routes();
+  if (state_->api == Api::dev) return state_->dev->routes();
   return {&state_->sqs.routed, 1};
 }
 
 CallStep HttpCall::resume(const Directory& directory) {
   CHECK(state_->api != Api::plain, "a call that routed nothing is resumed");
+  if (state_->api == Api::dev) return state_->dev->resume();
   return state_->api == Api::sns ? state_->sns->resume(directory) : sqs::resume(state_->sqs);
 }
 
@@ -277,7 +287,8 @@ void HttpCall::clear() { state_->clear(); }
 
 std::size_t HttpCall::memory() const {
   const std::size_t own = sizeof(HttpCallState) - sizeof(SqsState) + state_->sqs.memory();
-  return own + (state_->sns == nullptr ? 0 : state_->sns->memory());
+  return own + (state_->sns == nullptr ? 0 : state_->sns->memory()) +
+         (state_->dev == nullptr ? 0 : state_->dev->memory());
 }
 
 void HttpCall::write_response(std::string& out, std::string_view date, bool may_stay) {
@@ -290,6 +301,7 @@ AuthFault HttpCall::auth_fault() const { return state_->auth_fault; }
 bool HttpCall::verified() const { return state_->verified; }
 std::string_view HttpCall::action() const {
   if (state_->api == Api::sns) return state_->sns->action();
+  if (state_->api == Api::dev) return state_->dev->action();
   return info(state_->sqs.action).name;
 }
 std::uint16_t HttpCall::status() const { return status_of(*state_); }

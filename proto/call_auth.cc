@@ -25,7 +25,7 @@ SignatureVerifier& verifier() {
 bool know_caller(HttpCallState& s, const HttpRequest& http) {
   const CallSettings& settings = *s.sqs.config;
   s.sqs.account = settings.account;
-  if (settings.key_ids_are_accounts) {
+  if (settings.dev != nullptr) {
     if (const std::string_view id = named_key_id(http); is_account_id(id)) s.sqs.account = id;
   }
   if (settings.keys == nullptr || is_open(http)) return true;

@@ -46,6 +46,7 @@ struct CorsHeaders {
 
 std::uint16_t status_of(const HttpCallState& s) {
   if (s.api == Api::plain) return s.plain_status;
+  if (s.api == Api::dev) return s.dev->status();
   return s.api == Api::sns ? s.sns->status() : status_of(s.sqs);
 }
 
@@ -67,6 +68,7 @@ void write_response(HttpCallState& s, std::string& out, std::string_view date) {
     const std::size_t extra = s.plain_status == 204 ? 1 : 0;  // the response to OPTIONS
     return append(s.plain_type, s.plain_body, std::span(allow).first(extra));
   }
+  if (s.api == Api::dev) return append(s.dev->content_type(), s.dev->body(), {});
   body.clear();
   if (s.api == Api::sns) {
     body += xml_declaration;

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "proto/dev/dev_call.h"
 #include "proto/errors/errors.h"
 #include "proto/http/parser.h"
 #include "proto/sns/call.h"
@@ -22,6 +23,7 @@ struct HttpCallState {
     plain,  // neither SQS nor SNS: a health check, an OPTIONS, an unknown path
     sqs,
     sns,  // in Query; `sns` has the whole state
+    dev,  // a path of development servers; `dev` has the whole state
   };
 
   Api api = Api::plain;
@@ -43,12 +45,13 @@ struct HttpCallState {
   // API is known is refused in SQS's form.
   SqsState sqs;
   std::unique_ptr<SnsCall> sns;  // null until the first call of SNS
+  std::unique_ptr<DevCall> dev;  // null until the first call of a development server's path
 
   bool cleared = false;  // nothing has changed since clear()
 
   void reset();
   void begin();  // resets the state, unless clear() has
-  void clear();  // also drops the state of SNS
+  void clear();  // also drops the states of SNS and of development servers
 };
 
 // call_auth.cc

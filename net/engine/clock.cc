@@ -72,6 +72,12 @@ EngineClock::Followed EngineClock::follow() {
   return followed;
 }
 
+void EngineClock::advance(Duration by) {
+  CHECK(by.ms >= 0, "{} ms: time does not go back", by.ms);
+  shift_.set_us(shift_.us() - by.ms * 1000);
+  offset_us_.fetch_add(by.ms * 1000, std::memory_order_relaxed);
+}
+
 // Counts the wall clock's advance since the machine went off; 0 if it went back.
 std::int64_t EngineClock::count_time_off() {
   CHECK(waits_, "the time off is counted twice");

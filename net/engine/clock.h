@@ -19,8 +19,7 @@
 // Units:  Instant ms since 1970 as of the directory's first startup; running_us() microseconds
 //         since the machine was started.
 // Limits: a step counts as time off if the machine lost power within a second, before it was noted.
-// Owner:  one for the server, read by every shard; follow() and other changes by the main thread
-//         alone.
+// Owner:  one for the server, read by every shard; its caller makes one change at a time.
 #pragma once
 
 #include <atomic>
@@ -64,6 +63,9 @@ class EngineClock : public Clock {
     std::int64_t counted_us = 0;  // time off that has been counted in this call
   };
   Followed follow();  // once a second
+  // For tests of programs: so much time passes at once. Messages become older by it; the wall time
+  // of requests stays.
+  void advance(Duration by);
   // The anchor for the next startup. Call noted() when it is durable.
   ClockAnchor anchor() const;
   void noted() { noted_offset_us_ = offset_us(); }
@@ -84,7 +86,7 @@ class EngineClock : public Clock {
   std::int64_t count_time_off();
 
   const MachineClocks* clocks_;
-  // Relaxed: the main thread alone writes it, after the startup by small steps; it orders nothing.
+  // Relaxed: one number, which orders nothing else.
   std::atomic<std::int64_t> offset_us_;
   TimeShift shift_;
   std::int64_t noted_offset_us_ = 0;

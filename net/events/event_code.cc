@@ -34,6 +34,7 @@ constexpr std::array<EventRow, event_codes> event_rows{{
     {EventCode::clock_waits, EventLevel::warning, "the time that the machine was off is not counted yet", few},
     {EventCode::wall_clock_set, EventLevel::info, "the wall clock was set", few},
     {EventCode::time_off_counted, EventLevel::info, "the time that the machine was off counts", few},
+    {EventCode::clock_advanced, EventLevel::info, "a test advanced the clock", few},
     {EventCode::clock_not_saved, EventLevel::error, "the clock could not be saved", few},
     {EventCode::disk_full, EventLevel::error, "sends are refused for lack of disk space", many},
     {EventCode::disk_has_space, EventLevel::info, "sends are accepted again", many},

@@ -44,6 +44,7 @@ enum class EventCode : std::uint8_t {
   clock_waits,
   wall_clock_set,
   time_off_counted,
+  clock_advanced,
   clock_not_saved,
   // --- disk and log ---
   disk_full,

@@ -206,6 +206,7 @@ std::expected<void, std::string> Server::make_guards() {
 // Called at least once a second.
 void Server::follow_clock() {
   EngineClock& clock = shared_->clock;
+  const std::scoped_lock alone(clock_change_);
   const EngineClock::Followed followed = clock.follow();
   if (followed.stepped_us != 0)
     emit(Event{EventCode::wall_clock_set,
@@ -225,6 +226,15 @@ void Server::follow_clock() {
     return;
   }
   clock.noted();
+}
+
+void Server::advance_clock(Duration by) {
+  {
+    const std::scoped_lock alone(clock_change_);
+    shared_->clock.advance(by);
+  }
+  emit(Event{EventCode::clock_advanced, fmt::format("a test advanced the clock by {} ms", by.ms)}
+           .with("advanced_ms", by.ms));
 }
 
 // The threads read them from the gate `run` on.

@@ -19,6 +19,7 @@
 #include <functional>
 #include <latch>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,7 @@
 #include "net/server/handed_sockets.h"
 #include "net/server/process_limits.h"
 #include "net/server/worker.h"
+#include "proto/dev/dev_call.h"
 
 namespace pawl {
 
@@ -76,10 +78,10 @@ struct ServerOptions {
   std::uint32_t spare_segments = LogOptions{}.spare_segments;
 };
 
-class Server {
+class Server : private DevControl {
  public:
   static std::expected<std::unique_ptr<Server>, std::string> start(const ServerOptions& options);
-  ~Server();
+  ~Server() override;
 
   std::string ready_line() const;
   static constexpr std::chrono::minutes drain_max{10};
@@ -120,6 +122,8 @@ class Server {
   };
 
   explicit Server(const ServerOptions& options);
+  void advance_clock(Duration by) override;
+  std::uint32_t shards() const override { return data_->identity().shards; }
   template <typename T>
   using Loaded = std::expected<std::shared_ptr<const T>, std::string>;
   Loaded<TlsContext> load_tls() const;
@@ -163,6 +167,7 @@ class Server {
   std::unique_ptr<HttpGuard> guard_;
   std::unique_ptr<HttpGuard> admin_guard_;
   std::unique_ptr<WorkerShared> shared_;
+  std::mutex clock_change_;  // held while the clock is followed or advanced
   std::vector<std::unique_ptr<Worker>> workers_;
   AdminFacts admin_facts_;  // set by launch()
   std::vector<ConnectionContext> contexts_;

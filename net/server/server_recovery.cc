@@ -83,7 +83,7 @@ ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id)
   context.sqs.region = options_.region;
   context.sqs.base_url = options_.base_url;
   context.sqs.strict_sqs = options_.strict_sqs;
-  context.sqs.key_ids_are_accounts = options_.dev;
+  if (options_.dev) context.sqs.dev = this;
   context.sqs.secret = identity.secret;
   context.sqs.shift = context.session.shift = &shared_->clock.shift();
   context.session.account = options_.account;

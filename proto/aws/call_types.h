@@ -17,6 +17,7 @@
 
 namespace pawl {
 
+class DevControl;
 class Keyring;
 
 inline constexpr std::size_t account_bytes_max = 64;  // fits into the records of the log
@@ -36,8 +37,9 @@ struct CallSettings {
   // Access keys. Null: everyone may call, as the account above, and signatures are not checked. The
   // thread that makes the calls may replace them between two calls.
   std::shared_ptr<const Keyring> keys;
-  // Without keys: an access key id of 12 digits is the caller's account.
-  bool key_ids_are_accounts = false;
+  // Null, except on a development server. There, without keys, an access key id of 12 digits is the
+  // caller's account.
+  DevControl* dev = nullptr;
 };
 
 // A request and its target shard.

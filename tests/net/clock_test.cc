@@ -240,5 +240,18 @@ TEST(EngineClock, TimeDoesNotStartBeforeTheNewestFrame) {
   EXPECT_EQ(clock.running_us_at(clock.now()), dial.running);
 }
 
+TEST(AdvancedClock, MessagesBecomeOlderAndTheWallTimeStays) {
+  Dial dial;
+  EngineClock clock(dial);
+  const Instant sent = clock.now(), wall = clock.shift().wall(sent);
+  clock.advance(seconds(900));
+  EXPECT_EQ((clock.now() - sent).ms, 900'000);
+  EXPECT_EQ(clock.shift().wall(clock.now()), wall);
+  EXPECT_EQ(clock.shift().wall(sent).ms, wall.ms - 900'000) << "as if it had been sent earlier";
+  dial.pass(second_us);
+  EXPECT_EQ(clock.follow().stepped_us, 0) << "no step of the wall clock";
+  EXPECT_EQ((clock.now() - sent).ms, 901'000);
+}
+
 }  // namespace
 }  // namespace pawl

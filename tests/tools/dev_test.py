@@ -29,6 +29,17 @@ def documented(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / "tools" / "TESTING.md").read_text(), re.S | re.M)
 
 
+def page(url, method, path, headers=None, body=""):
+    """The status and the text of a page."""
+    request = urllib.request.Request(url + path, body.encode(), headers or {}, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return refused.code, refused.read().decode()
+
+
 class DevPawl:
     """A development server, with its temporary directory in `place`."""
 
@@ -49,6 +60,9 @@ class DevPawl:
         self.process.send_signal(how)
         self.errors = self.process.communicate(timeout=20)[1]
         return self.process.returncode
+
+    def page(self, method, path, headers=None, body=""):
+        return page(self.url, method, path, headers, body)
 
     def call(self, action, headers=None, **body):
         request = urllib.request.Request(self.url, json.dumps(body).encode(), {
@@ -141,6 +155,72 @@ class Dev(unittest.TestCase):
                 self.assertEqual([url.split("/")[-2] for url in urls], [account])
                 self.assertEqual(pawl.call("ReceiveMessage", signed_by(account), QueueUrl=urls[0])["Messages"][0]["Body"], account)
             self.assertTrue(pawl.call("CreateQueue", signed_by("AKIAIOSFODNN7"), QueueName="o")["QueueUrl"].endswith("/000000000000/o"))
+
+    def test_a_reset_deletes_the_queues_of_all_accounts_or_of_one(self):
+        with DevPawl(self.place) as pawl:
+            for account in ("111111111111", "222222222222"):
+                for name in ("a", "b"):
+                    url = pawl.call("CreateQueue", signed_by(account), QueueName=name)["QueueUrl"]
+                    pawl.call("SendMessage", signed_by(account), QueueUrl=url, MessageBody="x")
+            self.assertEqual(pawl.page("POST", "/_pawl/reset?account=111111111111"), (200, "{}\n"))
+            self.assertEqual(pawl.call("ListQueues", signed_by("111111111111")), {})
+            self.assertEqual(len(pawl.call("ListQueues", signed_by("222222222222"))["QueueUrls"]), 2)
+            began = time.monotonic()
+            self.assertEqual(pawl.page("POST", "/_pawl/reset")[0], 200)
+            print(f"reset: {1e3 * (time.monotonic() - began):.1f} ms")
+            self.assertEqual(pawl.call("ListQueues", signed_by("222222222222")), {})
+            url = pawl.call("CreateQueue", signed_by("222222222222"), QueueName="a")["QueueUrl"]
+            self.assertEqual(pawl.call("ReceiveMessage", signed_by("222222222222"), QueueUrl=url), {})
+            self.assertEqual(pawl.page("POST", "/_pawl/reset?account=1")[0], 400)
+            self.assertEqual(pawl.page("POST", "/_pawl/reset", {"Origin": "http://evil.example"})[0], 403)
+
+    def test_the_clock_advances_delays_leases_and_retention(self):
+        with DevPawl(self.place, "--shards", "2") as pawl:
+            dead = pawl.call("CreateQueue", QueueName="dead")["QueueUrl"]
+            arn = pawl.call("GetQueueAttributes", QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+            url = pawl.call("CreateQueue", QueueName="q", Attributes={
+                "VisibilityTimeout": "30", "MessageRetentionPeriod": "3600",
+                "RedrivePolicy": json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 1})})["QueueUrl"]
+            bodies = lambda queue: [m["Body"] for m in pawl.call("ReceiveMessage", QueueUrl=queue, MaxNumberOfMessages=10).get("Messages", [])]
+            advance = lambda by: self.assertEqual(pawl.page("POST", "/_pawl/clock", body=json.dumps({"advance": by})), (200, "{}\n"))
+            pawl.call("SendMessage", QueueUrl=url, MessageBody="later", DelaySeconds=900)
+            pawl.call("SendMessage", QueueUrl=url, MessageBody="now")
+            self.assertEqual(bodies(url), ["now"])
+            advance("14m")
+            self.assertEqual(bodies(url), [])
+            self.assertEqual(bodies(dead), ["now"], "its only receive ran out")
+            advance("1m")
+            self.assertEqual(bodies(url), ["later"])
+            advance("1h")
+            self.assertEqual((bodies(url), bodies(dead)), ([], ["now"]), "one is older than the retention, the other visible again")
+            self.assertEqual(pawl.page("POST", "/_pawl/clock", body='{"advance":"soon"}')[0], 400)
+            pawl.stop()
+            self.assertIn("a test advanced the clock by 840000 ms", pawl.errors)
+            self.assertNotIn("the wall clock was set", pawl.errors)
+
+    def test_what_the_clock_passes_happens_in_order(self):
+        """A long poll of 9 s ends before a message of 10 minutes later becomes visible; the next poll gets it."""
+        with DevPawl(self.place) as pawl, concurrent.futures.ThreadPoolExecutor(1) as worker:
+            url = pawl.call("CreateQueue", QueueName="q")["QueueUrl"]
+            pawl.call("SendMessage", QueueUrl=url, MessageBody="hello", DelaySeconds=600)
+            polled = worker.submit(pawl.call, "ReceiveMessage", QueueUrl=url, WaitTimeSeconds=9)
+            time.sleep(0.3)
+            began = time.monotonic()
+            pawl.page("POST", "/_pawl/clock", body='{"advance":"10m"}')
+            self.assertEqual(polled.result(), {})
+            self.assertLess(time.monotonic() - began, 5)
+            self.assertIn("Messages", pawl.call("ReceiveMessage", QueueUrl=url))
+
+    def test_without_dev_its_pages_are_not_found(self):
+        command = [PAWL, "serve", "--data", os.path.join(self.place, "data"), "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0",
+                   "--binary", "127.0.0.1:0", "--shards", "1"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+            self.addCleanup(server.kill)
+            url = "http://" + json.loads(server.stdout.readline())["http"]
+            for method, path in (("POST", "/_pawl/reset"), ("POST", "/_pawl/clock"), ("GET", "/_localstack/health")):
+                code, text = page(url, method, path)
+                self.assertEqual((code, "--dev" in text), (404, True), path)
+            server.terminate()
 
     def test_the_directory_of_a_killed_server_goes_with_the_next_start(self):
         with DevPawl(self.place) as pawl:

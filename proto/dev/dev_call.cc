@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/dev/dev_call.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "core/base/check.h"
+#include "proto/text/duration.h"
+#include "proto/text/form.h"
+#include "proto/text/json_value.h"
+#include "proto/text/text.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::string_view plain_text = "text/plain; charset=utf-8", json_text = "application/json";
+
+// The text of the member "advance"; no value: the body is not such an object.
+std::optional<std::string> advance_of(std::string_view body) {
+  const auto members = json_members(body);
+  if (!members || members->size() != 1 || members->front().key != "advance") return std::nullopt;
+  const JsonMember& member = members->front();
+  const bool simple =
+      member.kind == JsonMember::Kind::text || member.kind == JsonMember::Kind::number;
+  return simple ? std::optional(member.text) : std::nullopt;
+}
+
+}  // namespace
+
+struct DevCall::Page {
+  std::string_view path;
+  std::string_view action;
+  std::string_view method;  // GET allows HEAD too
+  CallStep (DevCall::*begin)(const HttpRequest&, const Directory&, DevControl&);
+};
+
+const DevCall::Page DevCall::pages[] = {
+    {"/_localstack/health", "DevHealth", "GET",  &DevCall::health},
+    {"/_pawl/reset",        "DevReset",  "POST", &DevCall::reset },
+    {"/_pawl/clock",        "DevClock",  "POST", &DevCall::clock },
+};
+
+CallStep DevCall::begin(const HttpRequest& http, const Directory& directory,
+                        const CallSettings& settings) {
+  action_ = {};
+  routes_.clear();
+  if (settings.dev == nullptr) {
+    return refuse(404, fmt::format("{} is a path of development servers. Start the server with "
+                                   "--dev to use it.",
+                                   http.path));
+  }
+  const Page* const page = std::ranges::find(pages, http.path, &Page::path);
+  if (page == std::end(pages)) {
+    std::string paths;
+    for (const Page& one : pages) paths += fmt::format(" {} {}", one.method, one.path);
+    return refuse(404, fmt::format("There is no page {}. There are{}.", http.path, paths));
+  }
+  action_ = page->action;
+  const bool reads = http.method == "GET" || http.method == "HEAD";
+  if (reads ? page->method != "GET" : http.method != page->method)
+    return refuse(405, fmt::format("{} must be a {}.", page->path, page->method));
+  return (this->*page->begin)(http, directory, *settings.dev);
+}
+
+CallStep DevCall::answer(std::uint16_t status, std::string body, std::string_view content_type) {
+  status_ = status;
+  body_ = std::move(body);
+  body_ += '\n';
+  content_type_ = content_type;
+  return CallStep::respond;
+}
+
+CallStep DevCall::refuse(std::uint16_t status, std::string why) {
+  make_printable(why);
+  return answer(status, std::move(why), plain_text);
+}
+
+std::size_t DevCall::memory() const {
+  return sizeof *this + body_.capacity() + doomed_.capacity() * sizeof(QueueId) +
+         requests_.capacity() * sizeof(Request) + routes_.capacity() * sizeof(CallRoute);
+}
+
+CallStep DevCall::resume() {
+  const auto failed = std::ranges::find_if(requests_, [](const Request& request) {
+    return request.error != Errc::ok && request.error != Errc::no_such_queue;
+  });
+  if (failed != requests_.end())
+    return refuse(503, fmt::format("The server answered {}. Retry.", name_of(failed->error)));
+  return deleted_ < doomed_.size() ? delete_next() : answer(200, "{}", json_text);
+}
+
+// --- the pages ---
+
+CallStep DevCall::health(const HttpRequest&, const Directory&, DevControl&) {
+  return answer(200, R"({"services":{"sqs":"running","sns":"running"},"edition":"pawl"})",
+                json_text);
+}
+
+CallStep DevCall::reset(const HttpRequest& http, const Directory& directory, DevControl&) {
+  Form form;
+  std::string_view account;
+  if (form.parse(http.query) != Form::Fault::none)
+    return refuse(400, fmt::format("The query \"{}\" is not of the form account=ID.", http.query));
+  for (const Form::Param& param : form.params()) {
+    if (param.key != "account" || !is_account_id(param.value))
+      return refuse(400, fmt::format("{}={} is not valid: account=ID names an account of 12 "
+                                     "digits. Without it all accounts are reset.",
+                                     param.key, param.value));
+    account = param.value;
+  }
+  doomed_.clear();
+  deleted_ = 0;
+  directory.for_each([&](const ConfigPtr& config) {
+    if (account.empty() || owning_account(config->account) == account)
+      doomed_.push_back(config->id);
+  });
+  if (doomed_.empty()) return answer(200, "{}", json_text);
+  return delete_next();
+}
+
+CallStep DevCall::delete_next() {
+  const std::size_t end = std::min(doomed_.size(), deleted_ + routes_max);
+  requests_.assign(end - deleted_, Request{});
+  routes_.clear();
+  for (Request& request : requests_) {
+    request.op = Op::delete_queue;
+    request.queue = doomed_[deleted_++];
+    routes_.push_back({&request, control_shard});
+  }
+  return CallStep::route;
+}
+
+// Answers when every shard has had a turn after the change.
+CallStep DevCall::clock(const HttpRequest& http, const Directory&, DevControl& control) {
+  const std::optional<std::string> text = advance_of(http.body);
+  if (!text) return refuse(400, R"(The body must be as {"advance":"15m"}.)");
+  const std::optional<Duration> by = parse_duration(*text);
+  if (!by) {
+    return refuse(400,
+                  fmt::format("\"{}\" is not a time to advance the clock by: write {}, at most "
+                              "{} days.",
+                              *text, duration_forms, duration_max.ms / 86'400'000));
+  }
+  control.advance_clock(*by);
+  doomed_.clear();
+  deleted_ = 0;
+  requests_.assign(control.shards(), Request{});
+  routes_.clear();
+  for (std::uint32_t shard = 0; shard < control.shards(); ++shard)
+    routes_.push_back({&requests_[shard], ShardId{static_cast<std::uint8_t>(shard)}});
+  CHECK(!routes_.empty(), "a server without shards");
+  return CallStep::route;
+}
+
+}  // namespace pawl

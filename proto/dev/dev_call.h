@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// DevCall: a request to a development server (`pawl serve --dev`) that no AWS service has.
+//
+//   GET  /_localstack/health              {"services":{"sqs":"running",...}}, as LocalStack answers
+//   POST /_pawl/reset[?account=ID]        deletes all queues and topics, or those of one account
+//   POST /_pawl/clock {"advance":"15m"}   so much time passes at once
+//
+// Limits: routes_max requests at once; duration_max of proto/text/duration.h.
+// Errors: status and a sentence: 400 for a wrong value, 404 for a path without a page, and for
+//         every page without --dev; 405 with the methods of the page; 503 when a shard refuses.
+// Owner:  the HttpCall. Memory used by the requests stays valid until the next begin().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+#include "core/queue/directory.h"
+#include "core/queue/request.h"
+#include "proto/aws/call_types.h"
+#include "proto/http/parser.h"
+
+namespace pawl {
+
+// The parts of a development server that its requests may change. The server owns it; any shard's
+// thread may call it.
+class DevControl {
+ public:
+  virtual ~DevControl() = default;
+  // So much time passes at once, for all shards. `by` is not negative.
+  virtual void advance_clock(Duration by) = 0;
+  virtual std::uint32_t shards() const = 0;
+};
+
+class DevCall {
+ public:
+  static constexpr std::size_t routes_max = 256;
+
+  // True: the path is one of development servers, whether or not there is such a page.
+  static bool owns(std::string_view path) {
+    return path.starts_with("/_pawl/") || path.starts_with("/_localstack/");
+  }
+
+  CallStep begin(const HttpRequest& http, const Directory& directory, const CallSettings& settings);
+  std::span<const CallRoute> routes() const { return routes_; }
+  CallStep resume();
+
+  std::string_view action() const { return action_; }  // of the page; empty: there is none
+  std::uint16_t status() const { return status_; }
+  std::string_view content_type() const { return content_type_; }
+  std::string_view body() const { return body_; }
+  std::size_t memory() const;  // approximate bytes held
+
+ private:
+  struct Page;
+  static const Page pages[];
+
+  CallStep answer(std::uint16_t status, std::string body, std::string_view content_type);
+  CallStep refuse(std::uint16_t status, std::string why);
+  CallStep health(const HttpRequest& http, const Directory& directory, DevControl& control);
+  CallStep reset(const HttpRequest& http, const Directory& directory, DevControl& control);
+  CallStep clock(const HttpRequest& http, const Directory& directory, DevControl& control);
+  CallStep delete_next();
+
+  std::string_view action_;
+  std::uint16_t status_ = 200;
+  std::string_view content_type_;
+  std::string body_;
+  std::vector<QueueId> doomed_;  // queues and topics that reset deletes
+  std::size_t deleted_ = 0;      // number of those that have a route or had one
+  std::vector<Request> requests_;
+  std::vector<CallRoute> routes_;
+};
+
+}  // namespace pawl
