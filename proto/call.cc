@@ -179,7 +179,7 @@ void choose_protocol(HttpCallState& s, const HttpRequest& http) {
 CallStep begin_dev(HttpCallState& s, const HttpRequest& http) {
   s.api = Api::dev;
   if (s.dev == nullptr) s.dev = std::make_unique<DevCall>();
-  return s.dev->begin(http, *s.sqs.directory, *s.sqs.config);
+  return s.dev->begin(http, s.sqs.account, *s.sqs.directory, *s.sqs.config);
 }
 
 CallStep dispatch(HttpCallState& s, const HttpRequest& http, Instant now,

@@ -59,7 +59,7 @@ enum class Op : std::uint8_t {
   create_queue,
   delete_queue,
   set_attributes,
-  // changes nothing; a later turn answers it
+  // changes nothing; a later turn answers it, receive.wait later if that is set
   none,
 };
 

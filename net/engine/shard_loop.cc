@@ -194,7 +194,10 @@ void ShardLoop::apply(Request& request, Instant now) {
 }
 
 void ShardLoop::decide(Request& request, Instant now) {
-  if (request.op == Op::none) return answer(request);
+  if (request.op == Op::none) {
+    if (request.receive.wait.ms <= 0 || draining_) return answer(request);
+    return resting_.push_back({now + request.receive.wait, &request});
+  }
   if (request.op == Op::transfer && request.transfer->stage == Transfer::Stage::accept &&
       !accept(request, request.transfer->bytes.size(), Log::From::queue)) {
     return answer(request);
@@ -341,6 +344,16 @@ bool ShardLoop::leaves_early(const Request& request, Instant now) {
 }
 
 void ShardLoop::progress(Instant now) {
+  for (std::size_t i = 0; i < resting_.size();) {
+    const Resting rested = resting_[i];
+    if (rested.until > now && !draining_) {
+      ++i;
+      continue;
+    }
+    resting_[i] = resting_.back();
+    resting_.pop_back();
+    answer(*rested.request);
+  }
   const Lsn committed = log_->committed();
   shard_->committed(committed, now);
   while (!waiting_.empty() && waiting_.front().lsn <= committed) {
@@ -453,7 +466,9 @@ Instant ShardLoop::next_deadline() {
   const Instant timers = shard_->next_deadline();
   const bool later = timers != Instant{0} && timers != never;
   const Instant replay = shard_->armed(ShardPart::replay) ? replayer_.next_due() : never;
-  return std::min({later ? timers + timers_late : timers, log_->next_due(), replay});
+  Instant due = std::min({later ? timers + timers_late : timers, log_->next_due(), replay});
+  for (const Resting& one : resting_) due = std::min(due, one.until);
+  return due;
 }
 
 void ShardLoop::end_polls() {
@@ -469,8 +484,9 @@ void ShardLoop::begin_drain() {
 }
 
 bool ShardLoop::drained() const {
-  return queued_.empty() && held_.empty() && waiting_.empty() && unread_ == 0 && changes_.empty() &&
-         change_lines_.empty() && !port_->backlog() && !asks_others() && !log_->pending();
+  return queued_.empty() && resting_.empty() && held_.empty() && waiting_.empty() && unread_ == 0 &&
+         changes_.empty() && change_lines_.empty() && !port_->backlog() && !asks_others() &&
+         !log_->pending();
 }
 
 }  // namespace pawl

@@ -153,6 +153,10 @@ class ShardLoop {
     ConfigChange* change = nullptr;
     ShardId from{};  // sender of the change
   };
+  struct Resting {  // a request that does nothing but wait
+    Instant until;
+    Request* request = nullptr;
+  };
 
   void forget_wait(Request& request);
   void take_messages();
@@ -174,7 +178,7 @@ class ShardLoop {
   void decide(Request& request, Instant now);
   void append(Instant now);
   bool leaves_early(const Request& request, Instant now);
-  void progress(Instant now);  // answers requests that became durable
+  void progress(Instant now);  // answers requests that became durable, or have rested
   void answer(Request& request);
   void give(Request& request);
   void go_on_with_changes();
@@ -217,6 +221,7 @@ class ShardLoop {
   RingQueue<Request*> queued_;  // to apply in the next turn
   // Sends waiting for space in the log, and requests and changes that must not overtake them.
   RingQueue<Held> held_;
+  std::vector<Resting> resting_;
   std::unordered_map<const void*, std::size_t> held_streams_;  // requests in held_, per stream
   ChangeLines change_lines_;
   RingQueue<QueueId> answered_rows_;  // their next changes may go

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <optional>
 
@@ -28,6 +29,13 @@ std::optional<std::string> advance_of(std::string_view body) {
   return simple ? std::optional(member.text) : std::nullopt;
 }
 
+std::optional<std::uint64_t> whole_number_of(std::string_view text) {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+}
+
 }  // namespace
 
 struct DevCall::Page {
@@ -41,11 +49,14 @@ const DevCall::Page DevCall::pages[] = {
     {"/_localstack/health", "DevHealth", "GET",  &DevCall::health},
     {"/_pawl/reset",        "DevReset",  "POST", &DevCall::reset },
     {"/_pawl/clock",        "DevClock",  "POST", &DevCall::clock },
+    {"/_pawl/wait",         "DevWait",   "GET",  &DevCall::wait  },
 };
 
-CallStep DevCall::begin(const HttpRequest& http, const Directory& directory,
-                        const CallSettings& settings) {
+CallStep DevCall::begin(const HttpRequest& http, std::string_view account,
+                        const Directory& directory, const CallSettings& settings) {
   action_ = {};
+  wait_ = {};
+  caller_ = account;
   routes_.clear();
   if (settings.dev == nullptr) {
     return refuse(404, fmt::format("{} is a path of development servers. Start the server with "
@@ -87,8 +98,10 @@ CallStep DevCall::resume() {
   const auto failed = std::ranges::find_if(requests_, [](const Request& request) {
     return request.error != Errc::ok && request.error != Errc::no_such_queue;
   });
+  CHECK(!requests_.empty(), "a call that routed nothing is resumed");
   if (failed != requests_.end())
     return refuse(503, fmt::format("The server answered {}. Retry.", name_of(failed->error)));
+  if (wait_.queue != QueueId::none) return judge_counts();
   return deleted_ < doomed_.size() ? delete_next() : answer(200, "{}", json_text);
 }
 
@@ -153,6 +166,81 @@ CallStep DevCall::clock(const HttpRequest& http, const Directory&, DevControl& c
     routes_.push_back({&requests_[shard], ShardId{static_cast<std::uint8_t>(shard)}});
   CHECK(!routes_.empty(), "a server without shards");
   return CallStep::route;
+}
+
+// Reads the parameters into `wait_`. `route`: they are valid.
+CallStep DevCall::read_wait(const Form& form, std::string_view& queue, std::string_view& account) {
+  bool has_visible = false;
+  wait_.left = wait_default;
+  for (const auto& [key, value] : form.params()) {
+    if (key == "queue" && !value.empty()) {
+      queue = value;
+    } else if (key == "account" && is_account_id(value)) {
+      account = value;
+    } else if (const auto number = whole_number_of(value); key == "visible" && number) {
+      wait_.visible = *number;
+      has_visible = true;
+    } else if (const auto time = parse_duration(value);
+               key == "timeout" && time && *time <= wait_max) {
+      wait_.left = *time;
+    } else {
+      return refuse(400, fmt::format("{}={} is not valid. A wait has queue=NAME, visible=NUMBER, "
+                                     "timeout={}, at most {} s (5 s without it), and account=ID.",
+                                     key, value, duration_forms, wait_max.ms / 1000));
+    }
+  }
+  if (queue.empty() || !has_visible)
+    return refuse(400, "A wait needs queue=NAME and visible=NUMBER.");
+  return CallStep::route;
+}
+
+CallStep DevCall::wait(const HttpRequest& http, const Directory& directory, DevControl&) {
+  Form form;
+  if (form.parse(http.query) != Form::Fault::none)
+    return refuse(
+        400,
+        fmt::format("The query \"{}\" is not of the form name=value, each name once.", http.query));
+  std::string_view queue, account = caller_;
+  if (read_wait(form, queue, account) == CallStep::respond) return CallStep::respond;
+  const ConfigPtr* const found = directory.find(account, queue);
+  if (found == nullptr) {
+    return refuse(
+        404, fmt::format("There is no queue {} of account {}. Create it first.", queue, account));
+  }
+  wait_.queue = (*found)->id;
+  wait_.shard = (*found)->owner;
+  doomed_.clear();
+  deleted_ = 0;
+  return route_one(Op::count);
+}
+
+CallStep DevCall::route_one(Op op) {
+  requests_.assign(1, Request{});
+  Request& request = requests_.front();
+  request.op = op;
+  request.queue = wait_.queue;
+  if (op == Op::none) request.receive.wait = rest;
+  routes_.assign(1, {&request, wait_.shard});
+  return CallStep::route;
+}
+
+// Called after a count, and after a rest.
+CallStep DevCall::judge_counts() {
+  const Request& request = requests_.front();
+  if (request.op == Op::none) return route_one(Op::count);
+  if (request.error == Errc::no_such_queue)
+    return refuse(404, "The queue was deleted during the wait.");
+  const auto& [visible, in_flight, delayed, state_bytes] = request.counts;
+  const bool holds =
+      wait_.visible > 0 ? visible >= wait_.visible : visible + in_flight + delayed == 0;
+  if (!holds && wait_.left.ms > 0) {
+    wait_.left = Duration{std::max<std::int64_t>(0, wait_.left.ms - rest.ms)};
+    return route_one(Op::none);
+  }
+  return answer(
+      holds ? 200 : 408,
+      fmt::format(R"({{"visible":{},"in_flight":{},"delayed":{}}})", visible, in_flight, delayed),
+      json_text);
 }
 
 }  // namespace pawl

@@ -4,10 +4,16 @@
 //   GET  /_localstack/health              {"services":{"sqs":"running",...}}, as LocalStack answers
 //   POST /_pawl/reset[?account=ID]        deletes all queues and topics, or those of one account
 //   POST /_pawl/clock {"advance":"15m"}   so much time passes at once
+//   GET  /_pawl/wait?queue=NAME&visible=10[&timeout=5s][&account=ID]
+//                                         answers when that many messages or more are visible; with
+//                                         visible=0 when the queue has none in any state
 //
-// Limits: routes_max requests at once; duration_max of proto/text/duration.h.
-// Errors: status and a sentence: 400 for a wrong value, 404 for a path without a page, and for
-//         every page without --dev; 405 with the methods of the page; 503 when a shard refuses.
+// A wait asks the queue's shard for the counts, rests, and asks again.
+//
+// Limits: routes_max requests at once; duration_max of proto/text/duration.h; wait_max.
+// Errors: status and a sentence: 400 for a wrong value, 404 for a missing queue or page, and for
+//         every page without --dev; 405 for another method; 408 at the end of a wait, with the
+//         counts; 503 when a shard refuses.
 // Owner:  the HttpCall. Memory used by the requests stays valid until the next begin().
 #pragma once
 
@@ -23,6 +29,7 @@
 #include "core/queue/request.h"
 #include "proto/aws/call_types.h"
 #include "proto/http/parser.h"
+#include "proto/text/form.h"
 
 namespace pawl {
 
@@ -39,13 +46,18 @@ class DevControl {
 class DevCall {
  public:
   static constexpr std::size_t routes_max = 256;
+  static constexpr Duration wait_default = seconds(5), wait_max = seconds(60);
+  static constexpr Duration rest{5};  // between two counts of a wait
 
   // True: the path is one of development servers, whether or not there is such a page.
   static bool owns(std::string_view path) {
-    return path.starts_with("/_pawl/") || path.starts_with("/_localstack/");
+    return path.starts_with("/_pawl/") || path.starts_with("/_localstack/") ||
+           path.starts_with("/_aws/");
   }
 
-  CallStep begin(const HttpRequest& http, const Directory& directory, const CallSettings& settings);
+  // `account`: the caller's.
+  CallStep begin(const HttpRequest& http, std::string_view account, const Directory& directory,
+                 const CallSettings& settings);
   std::span<const CallRoute> routes() const { return routes_; }
   CallStep resume();
 
@@ -64,7 +76,11 @@ class DevCall {
   CallStep health(const HttpRequest& http, const Directory& directory, DevControl& control);
   CallStep reset(const HttpRequest& http, const Directory& directory, DevControl& control);
   CallStep clock(const HttpRequest& http, const Directory& directory, DevControl& control);
+  CallStep wait(const HttpRequest& http, const Directory& directory, DevControl& control);
+  CallStep read_wait(const Form& form, std::string_view& queue, std::string_view& account);
   CallStep delete_next();
+  CallStep route_one(Op op);
+  CallStep judge_counts();
 
   std::string_view action_;
   std::uint16_t status_ = 200;
@@ -72,6 +88,14 @@ class DevCall {
   std::string body_;
   std::vector<QueueId> doomed_;  // queues and topics that reset deletes
   std::size_t deleted_ = 0;      // number of those that have a route or had one
+  struct Wait {                  // no queue: this is no wait
+    QueueId queue = QueueId::none;
+    ShardId shard{};
+    std::uint64_t visible = 0;
+    Duration left;
+  };
+  Wait wait_;
+  std::string_view caller_;  // the account of the request
   std::vector<Request> requests_;
   std::vector<CallRoute> routes_;
 };

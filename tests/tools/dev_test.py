@@ -211,6 +211,30 @@ class Dev(unittest.TestCase):
             self.assertLess(time.monotonic() - began, 5)
             self.assertIn("Messages", pawl.call("ReceiveMessage", QueueUrl=url))
 
+    def test_a_wait_ends_when_the_messages_are_there(self):
+        with DevPawl(self.place, "--shards", "2") as pawl, concurrent.futures.ThreadPoolExecutor(1) as worker:
+            url = pawl.call("CreateQueue", QueueName="q")["QueueUrl"]
+            waited = worker.submit(pawl.page, "GET", "/_pawl/wait?queue=q&visible=2&timeout=8s")
+            pawl.call("SendMessage", QueueUrl=url, MessageBody="1")
+            time.sleep(0.1)
+            self.assertFalse(waited.done())
+            pawl.call("SendMessage", QueueUrl=url, MessageBody="2")
+            code, text = waited.result()
+            self.assertEqual((code, json.loads(text)), (200, {"visible": 2, "in_flight": 0, "delayed": 0}))
+            began = time.monotonic()
+            code, text = pawl.page("GET", "/_pawl/wait?queue=q&visible=0&timeout=200ms")
+            self.assertEqual((code, json.loads(text)["visible"]), (408, 2))
+            self.assertGreaterEqual(time.monotonic() - began, 0.2)
+            waited = worker.submit(pawl.page, "GET", "/_pawl/wait?queue=q&visible=0")
+            for message in pawl.call("ReceiveMessage", QueueUrl=url, MaxNumberOfMessages=10)["Messages"]:
+                pawl.call("DeleteMessage", QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+            self.assertEqual(waited.result()[0], 200)
+            self.assertEqual(pawl.page("GET", "/_pawl/wait?queue=missing&visible=1")[0], 404)
+            waited = worker.submit(pawl.page, "GET", "/_pawl/wait?queue=q&visible=1&timeout=30s")
+            time.sleep(0.2)
+            self.assertEqual(pawl.stop(), 0, "a stop waits for nobody who only waits")
+            self.assertEqual(waited.result()[0], 408)
+
     def test_without_dev_its_pages_are_not_found(self):
         command = [PAWL, "serve", "--data", os.path.join(self.place, "data"), "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0",
                    "--binary", "127.0.0.1:0", "--shards", "1"]

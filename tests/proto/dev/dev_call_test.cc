@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -35,7 +36,7 @@ class DevCallTest : public ::testing::Test, protected DevControl {
     parser_ = HttpParser();
     std::size_t consumed = 0;
     EXPECT_EQ(parser_.feed(bytes_, consumed), HttpParser::State::complete) << target;
-    return call_.begin(parser_.request(), directory_, settings_);
+    return call_.begin(parser_.request(), "000000000000", directory_, settings_);
   }
 
   void refused(std::uint16_t status, std::string_view part, std::string_view method,
@@ -71,7 +72,7 @@ class DevCallTest : public ::testing::Test, protected DevControl {
 };
 
 TEST_F(DevCallTest, OwnsItsPathsAndNoQueues) {
-  for (const char* path : {"/_pawl/reset", "/_pawl/", "/_localstack/health"})
+  for (const char* path : {"/_pawl/reset", "/_pawl/", "/_localstack/health", "/_aws/sqs/messages"})
     EXPECT_TRUE(DevCall::owns(path)) << path;
   for (const char* path : {"/", "/_pawl", "/000000000000/_pawl", "/q", "/health", "/_aws"})
     EXPECT_FALSE(DevCall::owns(path)) << path;
@@ -79,7 +80,8 @@ TEST_F(DevCallTest, OwnsItsPathsAndNoQueues) {
 
 TEST_F(DevCallTest, HasNoPagesWithoutDev) {
   settings_.dev = nullptr;
-  for (const char* path : {"/_pawl/reset", "/_pawl/clock", "/_localstack/health", "/_pawl/x"}) {
+  for (const char* path :
+       {"/_pawl/reset", "/_pawl/clock", "/_localstack/health", "/_aws/sqs/messages", "/_pawl/x"}) {
     refused(404, "--dev", "POST", path, R"({"advance":"15m"})");
     refused(404, "--dev", "GET", path);
   }
@@ -152,6 +154,79 @@ TEST_F(DevCallTest, TheClockAdvancesForEveryShard) {
     EXPECT_EQ(call_.resume(), CallStep::respond);
     EXPECT_EQ(call_.status(), 200);
   }
+}
+
+// Each count gets the next of the given numbers, and later ones the last.
+TEST_F(DevCallTest, AWaitEndsWhenEnoughMessagesAreVisible) {
+  add("000000000000", "q");
+  const auto counts_until_answer = [&](const std::string& target, std::vector<QueueCounts> counts) {
+    std::size_t asked = 0;
+    for (CallStep step = begin("GET", target); step == CallStep::route; step = call_.resume()) {
+      EXPECT_EQ(call_.routes().size(), 1U);
+      Request& request = *call_.routes().front().request;
+      if (request.op == Op::none) {
+        EXPECT_EQ(request.receive.wait, DevCall::rest);
+        continue;
+      }
+      EXPECT_EQ(request.op, Op::count);
+      EXPECT_EQ(request.queue, QueueId{1});
+      request.counts = counts[std::min(asked++, counts.size() - 1)];
+    }
+    return asked;
+  };
+  EXPECT_EQ(counts_until_answer("/_pawl/wait?queue=q&visible=3",
+                                {
+                                    {0, 5, 0},
+                                    {2, 0, 0},
+                                    {4, 1, 0}
+  }),
+            3U);
+  EXPECT_EQ(call_.status(), 200);
+  EXPECT_EQ(call_.body(), "{\"visible\":4,\"in_flight\":1,\"delayed\":0}\n");
+  EXPECT_EQ(counts_until_answer("/_pawl/wait?queue=q&visible=0",
+                                {
+                                    {1, 0, 0},
+                                    {0, 1, 0},
+                                    {0, 0, 1},
+                                    {0, 0, 0}
+  }),
+            4U)
+      << "empty in all states";
+  EXPECT_EQ(call_.status(), 200);
+  EXPECT_EQ(counts_until_answer("/_pawl/wait?queue=q&visible=3&timeout=50ms",
+                                {
+                                    {2, 0, 7}
+  }),
+            11U);
+  EXPECT_EQ(call_.status(), 408);
+  EXPECT_EQ(call_.body(), "{\"visible\":2,\"in_flight\":0,\"delayed\":7}\n");
+  EXPECT_EQ(counts_until_answer("/_pawl/wait?queue=q&visible=3&timeout=0",
+                                {
+                                    {2, 0, 7}
+  }),
+            1U);
+  EXPECT_EQ(call_.status(), 408);
+}
+
+TEST_F(DevCallTest, AWaitRefusesWhatItCannotWaitFor) {
+  add("000000000000", "q");
+  add("111111111111", "other");
+  refused(404, "no queue missing of account 000000000000", "GET",
+          "/_pawl/wait?queue=missing&visible=1");
+  refused(404, "no queue other", "GET", "/_pawl/wait?queue=other&visible=1");
+  EXPECT_EQ(begin("GET", "/_pawl/wait?queue=other&visible=1&account=111111111111"),
+            CallStep::route);
+  for (const char* query : {"", "queue=q", "visible=1", "queue=&visible=1"})
+    refused(400, "queue=NAME", "GET", fmt::format("/_pawl/wait?{}", query));
+  for (const char* query : {"visible=-1", "visible=1.5", "visible=", "timeout=61s", "timeout=x",
+                            "limit=3", "account=1"})
+    refused(400, "is not valid", "GET", fmt::format("/_pawl/wait?queue=q&{}", query));
+  refused(400, "each name once", "GET", "/_pawl/wait?queue=q&queue=q&visible=1");
+  refused(405, "must be a GET", "POST", "/_pawl/wait?queue=q&visible=1");
+  EXPECT_EQ(begin("GET", "/_pawl/wait?queue=q&visible=1"), CallStep::route);
+  call_.routes().front().request->error = Errc::no_such_queue;
+  EXPECT_EQ(call_.resume(), CallStep::respond);
+  EXPECT_EQ(call_.status(), 404);
 }
 
 TEST_F(DevCallTest, TheClockRefusesOtherTimes) {
