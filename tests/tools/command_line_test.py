@@ -24,7 +24,7 @@ from pawl_server import Pawl  # noqa: E402
 
 PAWL = str(pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/pawl").resolve())
 KEYS = "[[key]]\nid = 'AKID'\nsecret = 'hush'\naccount = '111111111111'\n"
-VERBS = ["serve", "bench", "doctor", "wal", "replay", "version"]
+VERBS = ["serve", "bench", "check", "doctor", "wal", "replay", "version"]
 
 
 def pawl(*words, **environment):
@@ -278,6 +278,24 @@ class CommandLine(unittest.TestCase):
         self.assertTrue(re.search(r"^(ok|warn|fail) +io_uring ", table.stdout, re.M), table.stdout)
         self.assertTrue(re.search(r"^(ok|warn) +preallocation +(not )?allowed: ", table.stdout, re.M), table.stdout)
         self.assertNotRegex(table.stdout, r"(?m)^ok .* not allowed: ")
+
+    def test_check_health_asks_whether_the_server_is_ready(self):
+        with Pawl(PAWL) as server:
+            admin = server.ready["admin"]
+            done = pawl("check", "health", "--admin", admin)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(done.stdout, "ok\n")
+            done = pawl("check", "health", PAWL_LISTEN_ADMIN="0.0.0.0:" + admin.split(":")[1])
+            self.assertEqual(done.returncode, 0, done.stderr)
+        done = pawl("check", "health", "--admin", admin)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"Is `pawl serve` running with --admin {admin}?", done.stderr)
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            done = pawl("check", "health", "--admin", "127.0.0.1:%d" % silent.getsockname()[1], "--timeout", "100")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("did not respond within 100 ms", done.stderr)
+        self.refused(pawl("check"), "health")
+        self.refused(pawl("check", "health", "--timeout", "0"), "--timeout")
 
     def test_bench_loads_a_queue_and_prints_its_figures_as_json(self):
         with Pawl(PAWL) as server:
