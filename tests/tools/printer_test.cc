@@ -71,7 +71,7 @@ TEST(Printer, KeepsControlCharactersFromTheTerminalAndCountsCodePoints) {
   EXPECT_EQ(printed(OutputFormat::table, rows, {"a", "b"}),
             "A           B\n"
             " [2J !  .  -1\n"
-            "\xc3\xa4\xe2\x82\xac        10\n");
+            "\xc3\xa4\xe2\x82\xac         10\n");
   EXPECT_EQ(printed(OutputFormat::jsonl, {{.cells = {{"a", "x\ny"}}}}, {"a"}),
             "{\"a\":\"x\\ny\"}\n");
 }
