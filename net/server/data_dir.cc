@@ -128,11 +128,13 @@ Done take_over(DataIdentity& identity, const std::string& dir) {
   return random_bytes(identity.receipt_key);
 }
 
-std::expected<DataIdentity, std::string> read_file(const std::string& path, int fd) {
+std::expected<DataIdentity, StartError> read_file(const std::string& path, int fd) {
   std::array<std::byte, DataIdentity::file_bytes> bytes;
   const ssize_t n = pread(fd, bytes.data(), bytes.size(), 0);
   if (n < 0) return failed("cannot read", path);
-  return read_identity(std::span(bytes).first(static_cast<std::size_t>(n)), path);
+  auto identity = read_identity(std::span(bytes).first(static_cast<std::size_t>(n)), path);
+  if (!identity) return std::unexpected(StartError(identity.error(), StartFault::data));
+  return *identity;
 }
 
 // Unique name of a process until the next reboot: number and start time. Empty: it has ended.
@@ -184,9 +186,9 @@ std::expected<int, std::string> lock_directory(const std::string& path) {
 
 }  // namespace
 
-std::expected<std::unique_ptr<DataDir>, std::string> DataDir::open(const std::string& path,
-                                                                   std::uint32_t shards,
-                                                                   std::uint64_t segment_bytes) {
+std::expected<std::unique_ptr<DataDir>, StartError> DataDir::open(const std::string& path,
+                                                                  std::uint32_t shards,
+                                                                  std::uint64_t segment_bytes) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
     return failed("cannot create data directory", path);
   const auto lock = lock_directory(path);
@@ -199,12 +201,14 @@ std::expected<std::unique_ptr<DataDir>, std::string> DataDir::open(const std::st
   const bool is_new = fd < 0;
   struct stat info{};
   if (is_new && stat((path + "/s00").c_str(), &info) == 0) {
-    return std::unexpected(
+    return std::unexpected(StartError(
         fmt::format("{} has a log (s00) but no file PAWL, which is needed to read it. Restore PAWL "
                     "from a copy, or name another directory with --data",
-                    path));
+                    path),
+        StartFault::data));
   }
-  auto identity = is_new ? make_identity(path, shards, segment_bytes) : read_file(name, fd);
+  std::expected<DataIdentity, StartError> identity =
+      is_new ? make_identity(path, shards, segment_bytes) : read_file(name, fd);
   if (!is_new) ::close(fd);
   if (!identity) return std::unexpected(identity.error());
   if (identity->version == 1) {
@@ -253,7 +257,8 @@ std::expected<DataIdentity, std::string> read_identity_of(const std::string& dir
   if (identity && identity->version == 1) {
     if (auto taken = take_over(*identity, directory); !taken) return std::unexpected(taken.error());
   }
-  return identity;
+  if (!identity) return std::unexpected(identity.error().text);
+  return *identity;
 }
 
 }  // namespace pawl

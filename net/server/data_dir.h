@@ -5,7 +5,8 @@
 //   DIR/PAWL   list of logs, secrets, clock (wal/data_identity.h); mode 0600
 //   DIR/s00 .. one directory a shard (wal/FORMAT.md)
 //
-// Errors: a text with the failure, the value and the remedy.
+// Errors: a text with the failure, the value and the remedy; StartFault::data if PAWL is missing,
+//         damaged, foreign or of a newer version.
 // Owner:  the server; the destructor releases the lock.
 #pragma once
 
@@ -14,6 +15,7 @@
 #include <memory>
 #include <string>
 
+#include "net/server/start_error.h"
 #include "wal/data_identity.h"
 
 namespace pawl {
@@ -22,9 +24,9 @@ class DataDir {
  public:
   // Opens the directory, or makes it with `shards` and `segment_bytes`. An existing directory keeps
   // its own number of shards; `shards` is then ignored.
-  static std::expected<std::unique_ptr<DataDir>, std::string> open(const std::string& path,
-                                                                   std::uint32_t shards,
-                                                                   std::uint64_t segment_bytes);
+  static std::expected<std::unique_ptr<DataDir>, StartError> open(const std::string& path,
+                                                                  std::uint32_t shards,
+                                                                  std::uint64_t segment_bytes);
   ~DataDir();
   DataDir(const DataDir&) = delete;
   DataDir& operator=(const DataDir&) = delete;

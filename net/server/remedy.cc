@@ -17,7 +17,8 @@ std::string remedy_for(int error) {
       return " Name a directory with --data, not a file.";
     case EACCES:
     case EPERM:
-      return " Run pawl as the user that owns the directory, or name another one with --data.";
+      return " Run pawl as the user that owns the directory, or name another one with --data. In a "
+             "container, run it as that user (`--user UID:GID`); in Kubernetes, set fsGroup.";
     case EROFS:
       return " Mount the file system writable, or name another directory with --data.";
     case ENOSPC:

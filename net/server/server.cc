@@ -50,7 +50,7 @@ void Server::let_signals(Ends how) {
   if (how != Ends::wait) pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
 }
 
-std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOptions& options) {
+std::expected<std::unique_ptr<Server>, StartError> Server::start(const ServerOptions& options) {
   std::unique_ptr<Server> server(new Server(options));
   if (options.shards > shards_max) {
     return std::unexpected(
@@ -99,10 +99,11 @@ std::expected<std::unique_ptr<Server>, std::string> Server::start(const ServerOp
              .with("path", options.data));
   const std::uint32_t made_with = server->data_->identity().shards;
   if (options.shards != 0 && options.shards != made_with) {
-    return std::unexpected(
+    return std::unexpected(StartError(
         fmt::format("{} was made with {} shards, but --shards is {}: the number of a data "
                     "directory is fixed. Omit --shards, or name another directory with --data",
-                    options.data, made_with, options.shards));
+                    options.data, made_with, options.shards),
+        StartFault::data));
   }
   if (made_with > shards) {
     if (auto fits = check_process_limits(made_with, options.memory); !fits)
@@ -246,7 +247,7 @@ void Server::collect_admin_facts() {
   admin_facts_.stage = &shared_->stage;
 }
 
-std::expected<void, std::string> Server::launch() {
+std::expected<void, StartError> Server::launch() {
   CHECK(threads_.size() == workers_.size(), "{} threads of {} shards", threads_.size(),
         workers_.size());
   collect_admin_facts();

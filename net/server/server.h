@@ -7,7 +7,7 @@
 //          SIGUSR2: accept no more, serve the clients until they have their answers, then stop
 //          SIGHUP: reload certificate and keys
 //
-// Errors: start() returns a text for the operator: the failure, the value, the limit, the remedy.
+// Errors: start() returns a text for the operator, and whether the data directory was refused.
 // Owner:  main().
 #pragma once
 
@@ -31,6 +31,7 @@
 #include "net/server/data_dir.h"
 #include "net/server/handed_sockets.h"
 #include "net/server/process_limits.h"
+#include "net/server/start_error.h"
 #include "net/server/worker.h"
 #include "proto/dev/dev_call.h"
 
@@ -80,7 +81,7 @@ struct ServerOptions {
 
 class Server : private DevControl {
  public:
-  static std::expected<std::unique_ptr<Server>, std::string> start(const ServerOptions& options);
+  static std::expected<std::unique_ptr<Server>, StartError> start(const ServerOptions& options);
   ~Server() override;
 
   std::string ready_line() const;
@@ -117,8 +118,8 @@ class Server : private DevControl {
     std::latch adopt{1};
     std::latch adopted;
     std::latch run{1};
-    bool failed = false;  // written by the server before it opens `adopt` or `run`
-    std::vector<std::string> errors;
+    bool failed = false;             // written by the server before it opens `adopt` or `run`
+    std::vector<StartError> errors;  // [i] of shard i
   };
 
   explicit Server(const ServerOptions& options);
@@ -134,7 +135,7 @@ class Server : private DevControl {
   std::expected<void, std::string> make_guards();
   ConnectionContext context_of(std::uint32_t shard, std::uint64_t boot_id);
   std::uint64_t memory_of_shard() const;
-  std::expected<void, std::string> launch();
+  std::expected<void, StartError> launch();
   void collect_admin_facts();
   void follow_clock();
   void enter(Stage stage);
@@ -146,13 +147,13 @@ class Server : private DevControl {
   static void let_signals(Ends how);
 
   // --- recovery, in server_recovery.cc ---
-  std::expected<void, std::string> recover();
+  std::expected<void, StartError> recover();
   void make_shared_state();
   void make_workers();
   WorkerOptions worker_options(std::uint32_t shard, const std::vector<int>& cpus) const;
   void start_threads();
   void run_shard(std::uint32_t shard);
-  std::expected<void, std::string> end_if_failed(std::latch& gate);
+  std::expected<void, StartError> end_if_failed(std::latch& gate);
   std::vector<ShardEngine*> engines() const;
   void report_recoveries() const;
   void note_absent_logs();

@@ -106,7 +106,7 @@ ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id)
 }
 
 // Blocks until all shards are recovered. The steps of a shard are in run_shard().
-std::expected<void, std::string> Server::recover() {
+std::expected<void, StartError> Server::recover() {
   const auto begun = std::chrono::steady_clock::now();
   make_shared_state();
   const auto admin = std::ranges::find(listeners_, Protocol::admin, &Listener::protocol);
@@ -236,9 +236,8 @@ void Server::run_shard(std::uint32_t shard) {
 }
 
 // If a shard failed: opens `gate`, at which the shards wait, and joins their threads.
-std::expected<void, std::string> Server::end_if_failed(std::latch& gate) {
-  const auto error =
-      std::ranges::find_if(phases_->errors, [](const std::string& e) { return !e.empty(); });
+std::expected<void, StartError> Server::end_if_failed(std::latch& gate) {
+  const auto error = std::ranges::find_if(phases_->errors, &StartError::failed);
   if (error == phases_->errors.end()) return {};
   phases_->failed = true;
   gate.count_down();
@@ -308,7 +307,7 @@ void Server::note_absent_logs() {
     absent += absent.empty() ? "" : ".\n";
     absent += describe_absent_log(options_.data, data_->identity(), i, report, shards);
   }
-  if (!absent.empty()) phases_->errors[0] = absent;
+  if (!absent.empty()) phases_->errors[0] = StartError(absent, StartFault::data);
 }
 
 // Warns of queues whose account is not served: they appear in no list.

@@ -49,7 +49,7 @@ Worker::~Worker() {
 }
 
 // Opens the ring, the disk and the log, in this order. Shard 0 chooses the ring for all.
-std::expected<void, std::string> Worker::open(const Calibration* calibration) {
+std::expected<void, StartError> Worker::open(const Calibration* calibration) {
   if (options_.cpu >= 0) {
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
@@ -86,11 +86,12 @@ std::expected<void, std::string> Worker::open_ring() {
 }
 
 // Without `calibration` measures the disk.
-std::expected<void, std::string> Worker::open_disk(const Calibration* calibration) {
+std::expected<void, StartError> Worker::open_disk(const Calibration* calibration) {
   const bool made = options_.identity.is_made(raw(options_.id));
   if (made && access(options_.directory.c_str(), F_OK) != 0 && errno == ENOENT) {
     report_.absence = LogAbsence::lost;
-    return std::unexpected(fmt::format("{} is lost", options_.directory));
+    return std::unexpected(
+        StartError(fmt::format("{} is lost", options_.directory), StartFault::data));
   }
   auto disk = UringDisk::open_dir(*ring_, options_.directory);
   if (!disk) {
@@ -134,7 +135,7 @@ void Worker::make_engine() {
       shared_->clock.now());
 }
 
-std::expected<void, std::string> Worker::recover_log() {
+std::expected<void, StartError> Worker::recover_log() {
   ShardRecovery recovery(engine_->shard(), &shared_->recoveries[raw(options_.id)]);
   std::string complaint;
   if (const auto opened = engine_->open(*disk_, recovery, complaint); !opened) {
@@ -151,7 +152,7 @@ std::expected<void, std::string> Worker::recover_log() {
   return {};
 }
 
-std::expected<void, std::string> Worker::adopt() {
+std::expected<void, StartError> Worker::adopt() {
   CHECK(opened(), "the log is opened before the directory is adopted");
   std::string complaint;
   if (const auto adopted = engine_->adopt(shared_->clock.now(), complaint); !adopted)
@@ -159,7 +160,7 @@ std::expected<void, std::string> Worker::adopt() {
   return {};
 }
 
-std::string Worker::log_error(const std::string& complaint, const Error& error) const {
+StartError Worker::log_error(const std::string& complaint, const Error& error) const {
   const std::string data = options_.directory.substr(0, options_.directory.rfind('/'));
   const std::string remedy = error.code == Errc::corrupt
                                  ? fmt::format(
@@ -167,7 +168,10 @@ std::string Worker::log_error(const std::string& complaint, const Error& error) 
                                        "{0}` shows the loss, and with --apply repairs the log.",
                                        data)
                                  : remedy_for(error.sys);
-  return fmt::format("cannot open the log of shard {}: {}.{}", raw(options_.id), complaint, remedy);
+  const bool stays = error.code == Errc::corrupt || error.code == Errc::version;
+  return {
+      fmt::format("cannot open the log of shard {}: {}.{}", raw(options_.id), complaint, remedy),
+      stays ? StartFault::data : StartFault::machine};
 }
 
 void Worker::arm_event() {

@@ -35,6 +35,7 @@
 #include "net/io/uring_disk.h"
 #include "net/server/acceptor.h"
 #include "net/server/idle_policy.h"
+#include "net/server/start_error.h"
 #include "wal/log.h"
 #include "wal/recovery/recovery.h"
 
@@ -99,8 +100,8 @@ class Worker {
   ~Worker();
 
   // --- on its own thread, in this order ---
-  std::expected<void, std::string> open(const Calibration* calibration);
-  std::expected<void, std::string> adopt();  // after share_directory()
+  std::expected<void, StartError> open(const Calibration* calibration);
+  std::expected<void, StartError> adopt();  // after share_directory()
   void run(const ConnectionContext& context, const std::vector<ListeningSocket>& listeners);
 
   // --- by the server, between those calls ---
@@ -119,9 +120,9 @@ class Worker {
 
  private:
   std::expected<void, std::string> open_ring();
-  std::expected<void, std::string> open_disk(const Calibration* calibration);
+  std::expected<void, StartError> open_disk(const Calibration* calibration);
   void make_engine();
-  std::expected<void, std::string> recover_log();
+  std::expected<void, StartError> recover_log();
   void arm_event();
   void dispatch(RingTag tag, std::int32_t result, std::uint32_t flags);
   bool turn();
@@ -140,7 +141,7 @@ class Worker {
   bool all_arrived();
   bool drain_step();
   void close_log();
-  std::string log_error(const std::string& complaint, const Error& error) const;
+  StartError log_error(const std::string& complaint, const Error& error) const;
   [[noreturn]] void die(const LogFailure& failure) const;
 
   WorkerOptions options_;

@@ -151,11 +151,11 @@ TEST_F(AuthTest, WithoutKeysItDoesNotStart) {
   options_.load_keys = nullptr;
   const auto none = Server::start(options_);
   ASSERT_FALSE(none);
-  EXPECT_NE(none.error().find("--keys"), std::string::npos) << none.error();
+  EXPECT_NE(none.error().text.find("--keys"), std::string::npos) << none.error().text;
   options_.load_keys = [] { return std::unexpected(std::string("keys.toml:3: no")); };
   const auto bad = Server::start(options_);
   ASSERT_FALSE(bad);
-  EXPECT_EQ(bad.error(), "keys.toml:3: no");
+  EXPECT_EQ(bad.error().text, "keys.toml:3: no");
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ TEST_F(DataDirTest, IsInUseUntilTheRingHasEnded) {
   ASSERT_TRUE(ring);
   {
     const auto data = DataDir::open(path_, 1, 1 << 20);
-    ASSERT_TRUE(data) << data.error();
+    ASSERT_TRUE(data) << data.error().text;
     ASSERT_TRUE((*ring)->hold((*data)->lock()));
   }
   const int other = open_lock();
@@ -67,16 +67,17 @@ TEST_F(DataDirTest, IsWaitedForWhenItsProcessHasEnded) {
   });
   const auto data = DataDir::open(path_, 1, 1 << 20);
   last_write.join();
-  EXPECT_TRUE(data) << data.error();
+  EXPECT_TRUE(data) << data.error().text;
 }
 
 TEST_F(DataDirTest, OfALivingProcessIsRefused) {
   const auto data = DataDir::open(path_, 1, 1 << 20);
-  ASSERT_TRUE(data) << data.error();
+  ASSERT_TRUE(data) << data.error().text;
   (*data)->note_process();
   const auto second = DataDir::open(path_, 1, 1 << 20);
   ASSERT_FALSE(second);
-  EXPECT_NE(second.error().find("is in use by another pawl"), std::string::npos) << second.error();
+  EXPECT_NE(second.error().text.find("is in use by another pawl"), std::string::npos)
+      << second.error().text;
 }
 
 }  // namespace

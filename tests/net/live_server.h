@@ -71,9 +71,9 @@ class LiveServerTest : public ::testing::Test {
   void start() {
     auto server = Server::start(options_);
     // On a slow disk the kernel keeps the lock of the server before until its last write has ended.
-    for (int i = 0; i < 100 && !server && server.error().contains("in use by another"); ++i)
+    for (int i = 0; i < 100 && !server && server.error().text.contains("in use by another"); ++i)
       server = Server::start(options_);
-    ASSERT_TRUE(server) << server.error();
+    ASSERT_TRUE(server) << server.error().text;
     server_ = std::move(*server);
   }
   std::uint16_t port(Protocol protocol) const { return port_of(server_->address(protocol)); }

@@ -18,6 +18,8 @@ TEST(Remedy, IsASentenceForEachErrorThatAnOperatorCanMend) {
       {ENOTDIR, "not a file"      },
       {EISDIR,  "not a file"      },
       {EACCES,  "owns"            },
+      {EACCES,  "`--user"         },
+      {EACCES,  "fsGroup"         },
       {EPERM,   "owns"            },
       {EROFS,   "writable"        },
       {ENOSPC,  "Free space"      },

@@ -122,9 +122,10 @@ TEST_F(ServerTest, ASegmentThatIsMissingIsSaidAndNothingIsTouched) {
   for (int i = 0; i < 2; ++i) {
     const auto refused = Server::start(options_);
     ASSERT_FALSE(refused);
-    EXPECT_NE(refused.error().find("000000000001.seg holds messages and is missing"),
+    EXPECT_EQ(refused.error().fault, StartFault::data);
+    EXPECT_NE(refused.error().text.find("000000000001.seg holds messages and is missing"),
               std::string::npos)
-        << refused.error();
+        << refused.error().text;
   }
   std::filesystem::rename(directory_ + "/elsewhere", segment);
   start();
@@ -139,7 +140,8 @@ TEST_F(ServerTest, ASegmentThatIsMissingIsSaidAndNothingIsTouched) {
 TEST_F(ServerTest, ASecondServerOnTheSameDirectoryIsRefused) {
   auto second = Server::start(options_);
   ASSERT_FALSE(second);
-  EXPECT_NE(second.error().find("in use"), std::string::npos) << second.error();
+  EXPECT_EQ(second.error().fault, StartFault::machine);
+  EXPECT_NE(second.error().text.find("in use"), std::string::npos) << second.error().text;
 }
 
 TEST_F(ServerTest, AnythingButLoopbackIsRefusedWithoutCredentials) {
@@ -151,7 +153,7 @@ TEST_F(ServerTest, AnythingButLoopbackIsRefusedWithoutCredentials) {
     options.*member = "0.0.0.0:0";
     auto open = Server::start(options);
     ASSERT_FALSE(open);
-    EXPECT_NE(open.error().find("credentials"), std::string::npos) << open.error();
+    EXPECT_NE(open.error().text.find("credentials"), std::string::npos) << open.error().text;
   }
 }
 

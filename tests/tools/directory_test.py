@@ -77,7 +77,7 @@ class DirectoryTest(unittest.TestCase):
             text = str(error)
             pawl.process.stdout.close()
             pawl.stderr.close()
-            self.assertIn("ended with 1 ", text)
+            self.assertIn("ended with 4 ", text)
             for part in parts:
                 self.assertIn(part, text)
             return text

@@ -188,7 +188,35 @@ class WrongUse(unittest.TestCase):
         for name in ("MANIFEST.a", "MANIFEST.b"):
             pathlib.Path(server.data, "s01", name).write_bytes(bytes(4096))
         done = self.run_pawl("serve", *FREE, "--data", server.data)
-        self.answered(done, 1, "shard 1", f"pawl wal repair {server.data}")
+        self.answered(done, 4, "shard 1", f"pawl wal repair {server.data}")
+
+    def test_a_refused_data_directory_has_an_exit_code_of_its_own(self):
+        """A service manager that restarts failed servers does not restart these (RestartPreventExitStatus=4)."""
+        server = Pawl(PAWL, extra=["--shards", "2"]).start()
+        self.addCleanup(server.remove_data)
+        self.assertEqual(server.stop(), 0)
+        identity = pathlib.Path(server.data, "PAWL")
+        whole = identity.read_bytes()
+        rows = [(whole[:100] + b"x" + whole[101:4096] + bytes(4096), "is damaged"), (bytes(8192), "is not the identity"),
+                (None, "no file PAWL")]
+        for content, part in rows:
+            identity.unlink(missing_ok=True)
+            if content is not None:
+                identity.write_bytes(content)
+            self.answered(self.run_pawl("serve", *FREE, "--data", server.data), 4, server.data, part)
+        identity.write_bytes(whole)
+        self.answered(self.run_pawl("serve", *FREE, "--data", server.data, "--shards", "3"), 4, "2 shards", "--shards is 3")
+        with Pawl(PAWL, data=server.data):
+            self.answered(self.run_pawl("serve", *FREE, "--data", server.data), 1, "in use by another pawl")
+
+    def test_a_directory_without_permission_names_the_remedy_for_containers(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to become another user")
+        try:
+            done = self.run_pawl("serve", *FREE, "--data", self.names["data"], before=lambda: os.setuid(65532))
+        except PermissionError as error:
+            self.skipTest(f"another user cannot run the program: {error}")
+        self.answered(done, 1, self.names["data"], "Permission denied", "`--user UID:GID`", "fsGroup")
 
     def ask(self, address, text):
         host, port = address.rsplit(":", 1)

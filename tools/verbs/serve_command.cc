@@ -92,8 +92,8 @@ int serve(const ServeRequest& asked) {
   }
   auto server = Server::start(*options);
   if (!server) {
-    emit(Event{EventCode::start_failed, server.error()});
-    return exit_failure;
+    emit(Event{EventCode::start_failed, server.error().text});
+    return server.error().fault == StartFault::data ? exit_check_failed : exit_failure;
   }
   fmt::print("{}\n", (*server)->ready_line());
   std::fflush(stdout);

@@ -136,7 +136,7 @@ int repair_logs(const std::string& data_dir, bool apply) {
     return exit_not_found;
   }
   const auto data = DataDir::open(data_dir, 0, 0);
-  if (!data) return complain(data.error());
+  if (!data) return complain(data.error().text);
   Disks disks;
   for (std::uint32_t shard = 0; shard < (*data)->identity().shards; ++shard)
     disks.emplace_back((*data)->shard_path(shard));
