@@ -100,6 +100,7 @@ Column column_of(const std::vector<Printer::Row>& rows, const std::string& name)
 }
 
 void append_aligned(std::string& line, const Column& column, const std::string& text) {
+  CHECK(width_of(text) <= column.width, "{} in a column of {}", width_of(text), column.width);
   const std::string spaces(column.width - width_of(text), ' ');
   line += column.numbers ? spaces + text : text + spaces;
   line += "  ";
@@ -177,7 +178,11 @@ void Printer::write_table() {
   write(without_end_spaces(std::move(line)) + '\n');
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     line.clear();
-    for (const Column& column : columns) append_aligned(line, column, column.texts[i]);
+    for (const Column& column : columns) {
+      CHECK(column.texts.size() == rows_.size(), "{} texts of {} rows", column.texts.size(),
+            rows_.size());
+      append_aligned(line, column, column.texts[i]);
+    }
     write(without_end_spaces(std::move(line)) + '\n');
     if (!rows_[i].note.empty()) write("  " + printable(rows_[i].note) + '\n');
   }

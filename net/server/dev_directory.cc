@@ -13,6 +13,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/base/check.h"
+
 namespace pawl {
 namespace {
 
@@ -53,6 +55,7 @@ std::expected<DevDirectory, std::string> DevDirectory::make() {
 }
 
 std::expected<DevDirectory, std::string> DevDirectory::make_in(const std::string& parent) {
+  CHECK(!parent.empty(), "a directory without a parent");
   delete_left_overs(parent);
   std::string path = fmt::format("{}/{}XXXXXX", parent, dev_prefix);
   if (mkdtemp(path.data()) == nullptr) {

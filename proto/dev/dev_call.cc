@@ -77,6 +77,7 @@ CallStep DevCall::begin(const HttpRequest& http, std::string_view account,
 }
 
 CallStep DevCall::answer(std::uint16_t status, std::string body, std::string_view content_type) {
+  CHECK(status >= 200 && status < 600, "status {}", status);
   status_ = status;
   body_ = std::move(body);
   body_ += '\n';
@@ -135,6 +136,7 @@ CallStep DevCall::reset(const HttpRequest& http, const Directory& directory, Dev
 }
 
 CallStep DevCall::delete_next() {
+  CHECK(deleted_ < doomed_.size(), "all {} queues are deleted", doomed_.size());
   const std::size_t end = std::min(doomed_.size(), deleted_ + routes_max);
   requests_.assign(end - deleted_, Request{});
   routes_.clear();
@@ -215,6 +217,7 @@ CallStep DevCall::wait(const HttpRequest& http, const Directory& directory, DevC
 }
 
 CallStep DevCall::route_one(Op op) {
+  CHECK(wait_.queue != QueueId::none, "a wait for no queue");
   requests_.assign(1, Request{});
   Request& request = requests_.front();
   request.op = op;
@@ -226,6 +229,7 @@ CallStep DevCall::route_one(Op op) {
 
 // Called after a count, and after a rest.
 CallStep DevCall::judge_counts() {
+  CHECK(requests_.size() == 1, "a wait with {} requests", requests_.size());
   const Request& request = requests_.front();
   if (request.op == Op::none) return route_one(Op::count);
   if (request.error == Errc::no_such_queue)
