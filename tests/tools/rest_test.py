@@ -54,7 +54,7 @@ class AtRest(KilledServer):
             file.seek(last + 100)
             file.write(bytes([byte ^ 1]))
         why = self.refusal()
-        self.assertIn("ended with 1", why)
+        self.assertIn("ended with 4", why)
         self.assertIn(f"000000000000.seg offset {last}", why)
         self.assertIn("the manifest says", why)
 

@@ -99,7 +99,7 @@ class WalCommand(KilledServer):
         self.overwrite(at + 300, b"\xff\x00\xff\x00")
         done = subprocess.run([self.pawl.binary, "serve", "--data", self.data, "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0",
                                "--binary", "127.0.0.1:0"], capture_output=True, text=True, timeout=60, check=False)
-        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+        self.assertEqual((done.returncode, done.stdout), (4, ""), done.stderr)
         self.assertIn("000000000000.seg", done.stderr)
 
     def test_without_manifests_and_without_a_whole_one_it_is_damage(self):
