@@ -30,6 +30,15 @@ std::string unreadable(const std::string& path, std::string_view why) {
                      path, why, geteuid());
 }
 
+// Other users cannot open the file. A group of the server may read a file of root, as Kubernetes
+// mounts secrets with fsGroup: root has then chosen its readers.
+bool is_closed(const struct stat& info) {
+  const bool is_own_group = info.st_gid == getegid() || group_member(info.st_gid) != 0;
+  const bool own_group = info.st_uid == 0 && geteuid() != 0 && is_own_group;
+  const mode_t refused = own_group ? S_IWGRP | S_IXGRP | S_IRWXO : S_IRWXG | S_IRWXO;
+  return (info.st_mode & refused) == 0;
+}
+
 // Checks mode and owner of the opened file: its name may belong to another file a moment later.
 std::expected<void, std::string> read_guarded(const std::string& path, FileText& file) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -47,7 +56,7 @@ std::expected<void, std::string> read_guarded(const std::string& path, FileText&
         fmt::format("--keys {}: longer than {} bytes, which is the limit. Name a shorter file.",
                     path, key_file_bytes_max));
   file.text.resize(static_cast<std::size_t>(count));
-  if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+  if (!is_closed(info)) {
     return Fault(
         fmt::format("--keys {}: other users can open it (mode {:04o}), and its secrets sign any "
                     "request. Restrict it with: chmod 600 {}",

@@ -63,12 +63,37 @@ using Options = ServerOptions;
 constexpr std::uint32_t connections_most = 1'000'000;
 constexpr std::uint64_t memory_min = std::uint64_t{32} << 20;
 constexpr std::size_t region_max = 64;
+constexpr std::size_t http_addresses_max = 8;
 using Text = std::string;
 
 template <Text Options::* member>
 bool assign_address(Options& options, const Text& text) {
   options.*member = text;
   return parse_address(text).has_value();
+}
+
+// Values separated by commas or line breaks; each must pass `fits`.
+template <std::vector<Text> Options::* member>
+bool assign_list(Options& options, const Text& text, bool (*fits)(const Text&)) {
+  std::size_t at = 0;
+  while (at <= text.size()) {
+    const std::size_t end = std::min(text.find_first_of(",\n", at), text.size());
+    const Text one = text.substr(at, end - at);
+    if (!fits(one)) return false;
+    (options.*member).push_back(one);
+    at = end + 1;
+  }
+  return true;
+}
+
+// The first address, then further ones.
+bool assign_http(Options& options, const Text& text) {
+  options.more_http.clear();
+  const auto fits = [](const Text& one) { return parse_address(one).has_value(); };
+  if (!assign_list<&Options::more_http>(options, text, fits)) return false;
+  options.http = options.more_http.front();
+  options.more_http.erase(options.more_http.begin());
+  return options.more_http.size() < http_addresses_max;
 }
 
 // The path is printed in the JSON of the ready line.
@@ -131,20 +156,6 @@ bool assign_count(std::uint32_t& count, const Text& text, std::uint32_t max) {
   return true;
 }
 
-// Values separated by commas or line breaks; each must pass `fits`.
-template <std::vector<Text> Options::* member>
-bool assign_list(Options& options, const Text& text, bool (*fits)(const Text&)) {
-  std::size_t at = 0;
-  while (at <= text.size()) {
-    const std::size_t end = std::min(text.find_first_of(",\n", at), text.size());
-    const Text one = text.substr(at, end - at);
-    if (!fits(one)) return false;
-    (options.*member).push_back(one);
-    at = end + 1;
-  }
-  return true;
-}
-
 bool is_host(const Text& text) { return valid_host(text) && text.back() != ':'; }
 
 // An origin as browsers write it: "null", or scheme and host without a path.
@@ -171,8 +182,8 @@ const ServeKey keys[] = {
      [](Options& o, const Text& t) { o.log_format = t == "json" ? LogFormat::json : LogFormat::text; return t == "text" || t == "json"; }},
     {"server", "trust-clock", "trust-clock", "yes|no", "After a reboot: count at once the time that the machine was off, by its wall clock", "no",
      [](Options& o, const Text& t) { return assign_yes_no(o.trust_clock, t); }},
-    {"listen", "http", "http", "ADDR:PORT", "Address for SQS clients; port 0 picks a free one", "127.0.0.1:9324",
-     assign_address<&Options::http>},
+    {"listen", "http", "http", "ADDR:PORT", "Address for SQS clients; port 0 picks a free one. May be repeated, for at most 8 addresses", "127.0.0.1:9324",
+     assign_http, true},
     {"listen", "admin", "admin", "ADDR:PORT", "Address for health checks and metrics", "127.0.0.1:9325", assign_address<&Options::admin>},
     {"listen", "binary", "binary", "ADDR:PORT", "Address of the binary protocol", "127.0.0.1:9326", assign_address<&Options::binary>},
     {"listen", "unix", "unix", "PATH", "Absolute path of a Unix socket for the binary protocol, without TLS", "none", assign_unix_path},
@@ -215,12 +226,13 @@ bool meet(const Address& one, const Address& other) {
 
 // Two listeners cannot share a port.
 std::expected<void, std::string> check_ports(const Options& options) {
-  const std::pair<const char*, const std::string&> listeners[] = {
+  std::vector<std::pair<const char*, std::string>> listeners = {
       {"http",   options.http  },
       {"admin",  options.admin },
       {"binary", options.binary}
   };
-  for (std::size_t i = 0; i < std::size(listeners); ++i) {
+  for (const std::string& more : options.more_http) listeners.emplace_back("http", more);
+  for (std::size_t i = 0; i < listeners.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       const auto& [flag, address] = listeners[i];
       const auto& [earlier, taken] = listeners[j];
@@ -425,34 +437,35 @@ std::expected<ServerOptions, std::string> make_server_options(const GivenValues&
   return options;
 }
 
+bool reaches_others(const std::string& address) {
+  return !is_loopback(parse_address(address).value_or(Address{}).host);
+}
+
 std::expected<void, std::string> check_exposure(const ServerOptions& options) {
-  static constexpr std::string_view admin = "admin";
-  struct Listener {
-    std::string_view flag;
-    const std::string& address;
-    bool guarded;
+  if (options.auth == "sigv4") return {};
+  std::vector<std::pair<const char*, std::string>> listeners = {
+      {"http",   options.http  },
+      {"binary", options.binary}
   };
-  const Listener listeners[] = {
-      {"http",   options.http,   options.auth == "sigv4"},
-      {"admin",  options.admin,  false                  },
-      {"binary", options.binary, options.auth == "sigv4"}
-  };
-  for (const auto& [flag, address, guarded] : listeners) {
-    if (guarded || is_loopback(parse_address(address).value_or(Address{}).host)) continue;
+  for (const std::string& more : options.more_http) listeners.emplace_back("http", more);
+  for (const auto& [flag, address] : listeners) {
+    if (!reaches_others(address)) continue;
     const std::string_view port = std::string_view(address).substr(address.rfind(':') + 1);
     return Fault(fmt::format(
-        "cannot bind {} without credentials: every machine that reaches it could {}. Bind loopback "
-        "with --{} 127.0.0.1:{}, {}or pass --insecure-no-auth to accept the risk.",
-        address, flag == admin ? "read health and metrics" : "read and purge every queue", flag,
-        port, flag == admin ? "" : "require signatures with --auth sigv4 --keys FILE, "));
+        "cannot bind {} without credentials: every machine that reaches it could read and purge "
+        "every queue. Bind loopback with --{} 127.0.0.1:{}, require signatures with --auth sigv4 "
+        "--keys FILE, or pass --insecure-no-auth to accept the risk.",
+        address, flag, port));
   }
   return {};
 }
 
 std::string exposure_warning(const ServerOptions& options) {
-  if (!options.tls_certificate.empty()) return {};
-  for (const std::string& address : {options.http, options.binary}) {
-    if (is_loopback(parse_address(address).value_or(Address{}).host)) continue;
+  if (options.dev || !options.tls_certificate.empty()) return {};
+  std::vector<std::string> addresses = options.more_http;
+  addresses.insert(addresses.begin(), {options.http, options.binary});
+  for (const std::string& address : addresses) {
+    if (!reaches_others(address)) continue;
     return fmt::format(
         "{} is served without TLS: others on the network can read messages and repeat signed "
         "requests. Give --tls-cert and --tls-key, or put a TLS proxy on this machine in front of "

@@ -55,9 +55,12 @@ std::vector<std::string> unknown_variables();
 // With --dev and without --data the name of the directory is empty.
 std::expected<ServerOptions, std::string> make_server_options(const GivenValues& given);
 
-// Refuses a listener that other machines can reach and that requires no credentials.
+bool reaches_others(const std::string& address);  // not of loopback
+// Refuses an http or binary listener that other machines can reach and that requires no
+// credentials. --dev and --insecure-no-auth serve it all the same.
 std::expected<void, std::string> check_exposure(const ServerOptions& options);
-// A warning about an http or binary port that other machines can reach without TLS; empty: none.
+// A warning about an http or binary port that other machines can reach without TLS; empty: none. A
+// development server has no need of TLS.
 std::string exposure_warning(const ServerOptions& options);
 
 }  // namespace pawl

@@ -41,7 +41,14 @@ std::string_view first_of_list(std::string_view value) {
   return value;
 }
 
+bool is_probe(std::string_view path) { return path == "/livez" || path == "/readyz"; }
+
 }  // namespace
+
+bool is_loopback_host(std::string_view host) {
+  const auto address = numeric(host);
+  return address ? is_loopback(*address) : equals_ignoring_case(host, "localhost");
+}
 
 bool HttpGuard::serves(std::string_view host) const {
   if (const auto address = numeric(host)) {
@@ -60,6 +67,14 @@ bool HttpGuard::allows(std::string_view origin) const {
 }
 
 std::string HttpGuard::refuse(const HttpRequest& request) const {
+  if (rules_.probes_only && is_probe(request.path)) return {};
+  if (rules_.probes_only) {
+    return fmt::format(
+        "{} is not served: other machines can reach this port, which asks nobody for credentials. "
+        "It answers /livez and /readyz alone. Start the server with --admin 127.0.0.1:PORT to see "
+        "all pages from its machine, or with --insecure-no-auth to show them to everybody.\n",
+        cut(request.path));
+  }
   if (!rules_.ask) return {};
   if (rules_.any_host && !is_of_browser(request)) return {};
   if (const auto* host = request.header(HeaderName::host);

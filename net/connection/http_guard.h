@@ -26,10 +26,15 @@ struct HttpGuardRules {
   bool ask = true;                 // check Host and Origin, because signatures are not required
   bool any_host = false;           // of programs; requests of browsers are checked
   bool any_address = false;        // bound to all addresses: every numeric Host is accepted
+  bool probes_only = false;        // of any Host: /livez and /readyz, and no other page
   std::vector<std::string> hosts;  // served besides localhost, 127.0.0.0/8 and [::1]; without port
   std::vector<std::string> origins;  // pages that may send requests: "https://console.example"
   std::vector<Network> proxies;      // their X-Forwarded-Proto and X-Forwarded-Host are trusted
 };
+
+// Whether a host without its port, such as "127.0.0.1", "[::1]" or "localhost", is of this machine
+// alone.
+bool is_loopback_host(std::string_view host);
 
 class HttpGuard {
  public:

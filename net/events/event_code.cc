@@ -18,6 +18,7 @@ constexpr std::array<EventRow, event_codes> event_rows{{
     {EventCode::unknown_variable, EventLevel::warning, "an environment variable is no setting", few, "warning: "},
     {EventCode::exposed_without_credentials, EventLevel::warning, "other machines are served without credentials", few, "warning: "},
     {EventCode::exposed_without_tls, EventLevel::warning, "other machines are served without TLS", few, "warning: "},
+    {EventCode::admin_page_limit, EventLevel::info, "the admin port answers /livez and /readyz alone", few},
     {EventCode::data_directory_busy, EventLevel::info, "the previous process still writes to the data directory", few},
     {EventCode::recovery_progress, EventLevel::info, "the log is being read", few},
     {EventCode::memory_above_group_limit, EventLevel::warning, "--memory exceeds the limit of the control group", few},

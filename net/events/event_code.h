@@ -27,6 +27,7 @@ enum class EventCode : std::uint8_t {
   unknown_variable,
   exposed_without_credentials,
   exposed_without_tls,
+  admin_page_limit,
   data_directory_busy,
   recovery_progress,
   memory_above_group_limit,

@@ -126,9 +126,9 @@ namespace {
 std::string unguarded(const std::string& flag, const std::string& text) {
   return fmt::format(
       "cannot bind --{} {} without credentials: every machine that reaches it "
-      "could {}. Bind 127.0.0.1, {}or pass --insecure-no-auth to accept the risk",
-      flag, text, flag == "admin" ? "read health and metrics" : "read and delete messages",
-      flag == "admin" ? "" : "require signatures with --auth sigv4 --keys FILE, ");
+      "could read and delete messages. Bind 127.0.0.1, require signatures with --auth sigv4 --keys "
+      "FILE, or pass --insecure-no-auth to accept the risk",
+      flag, text);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -17,10 +18,15 @@ std::string remedy_for(int error) {
       return " Name a directory with --data, not a file.";
     case EACCES:
     case EPERM:
-      return " Run pawl as the user that owns the directory, or name another one with --data. In a "
-             "container, run it as that user (`--user UID:GID`); in Kubernetes, set fsGroup.";
+      return fmt::format(
+          " This process is of user {} and group {}. Run pawl as the user that owns the directory, "
+          "or name another one with --data. In a container, run it as that user (`--user "
+          "UID:GID`) or give the volume to this one (`chown {}:{}`); in Kubernetes, set fsGroup "
+          "to {}.",
+          geteuid(), getegid(), geteuid(), getegid(), getegid());
     case EROFS:
-      return " Mount the file system writable, or name another directory with --data.";
+      return " Mount the file system writable, in a container a volume at this directory, or name "
+             "another directory with --data.";
     case ENOSPC:
     case EDQUOT:
       return " Free space on that disk, or name a directory on another one with --data.";

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <iterator>
 
 #include "core/base/check.h"
 #include "net/io/listen.h"
@@ -129,21 +130,32 @@ std::expected<bool, std::string> Server::adopt(std::string_view name, Protocol p
 }
 
 std::expected<void, std::string> Server::bind_all() {
-  const std::pair<const char*, std::pair<const std::string*, Protocol>> wanted[] = {
-      {"http",   {&options_.http, Protocol::http}    },
-      {"admin",  {&options_.admin, Protocol::admin}  },
-      {"binary", {&options_.binary, Protocol::binary}}
+  struct Wanted {
+    const char* flag;
+    Protocol protocol;
+    std::vector<std::string> addresses;
   };
-  for (const auto& [flag, what] : wanted) {
-    const bool asked = options_.auth == "sigv4" && what.second != Protocol::admin;
-    const bool guarded = asked || options_.insecure_no_auth;
-    const auto adopted = adopt(flag, what.second, guarded);
-    if (!adopted) return std::unexpected(adopted.error());
-    if (*adopted) continue;
-    const auto fd = bind_to(flag, *what.first, guarded);
-    if (!fd) return std::unexpected(fd.error());
-    CHECK(*fd >= 0);
-    listeners_.push_back({*fd, what.second, address_text(*fd)});
+  const Wanted wanted[] = {
+      {"http",   Protocol::http,   {options_.http}   },
+      {"admin",  Protocol::admin,  {options_.admin}  },
+      {"binary", Protocol::binary, {options_.binary} },
+      {"http",   Protocol::http,   options_.more_http}
+  };
+  // The admin port shows nothing beyond loopback that needs credentials: see make_guards().
+  const bool allowed = options_.auth == "sigv4" || options_.insecure_no_auth || options_.dev;
+  for (const auto& [flag, protocol, addresses] : wanted) {
+    const bool guarded = allowed || protocol == Protocol::admin;
+    if (std::ranges::find(listeners_, protocol, &Listener::protocol) == listeners_.end()) {
+      const auto adopted = adopt(flag, protocol, guarded);
+      if (!adopted) return std::unexpected(adopted.error());
+    }
+    for (const std::string& address : addresses) {
+      if (std::ranges::find(handed_, flag, &HandedSocket::name) != handed_.end()) break;
+      const auto fd = bind_to(flag, address, guarded);
+      if (!fd) return std::unexpected(fd.error());
+      CHECK(*fd >= 0);
+      listeners_.push_back({*fd, protocol, address_text(*fd)});
+    }
   }
   return {};
 }
@@ -186,11 +198,17 @@ std::expected<void, std::string> Server::make_guards() {
     rules.any_host = options_.dev;
     rules.hosts = options_.allow_hosts;
     rules.origins = options_.allow_origins;
-    const std::string& bound = address(protocol);
-    rules.any_address = bound.starts_with("0.0.0.0:") || bound.starts_with("[::]:");
-    rules.hosts.push_back(bound.substr(0, bound.rfind(':')));
-    const std::string& given = protocol == Protocol::http ? options_.http : options_.admin;
-    rules.hosts.push_back(given.substr(0, given.rfind(':')));
+    const bool admin = protocol == Protocol::admin;
+    const auto host_of = [](const std::string& text) { return text.substr(0, text.rfind(':')); };
+    rules.hosts.push_back(host_of(admin ? options_.admin : options_.http));
+    if (!admin)
+      std::ranges::transform(options_.more_http, std::back_inserter(rules.hosts), host_of);
+    for (const Listener& listener : listeners_) {
+      if (listener.protocol != protocol) continue;
+      const std::string& bound = rules.hosts.emplace_back(host_of(listener.address));
+      if (bound == "0.0.0.0" || bound == "[::]") rules.any_address = true;
+      if (admin && !is_loopback_host(bound)) rules.probes_only = !options_.insecure_no_auth;
+    }
     for (const std::string& text : options_.trusted_proxies) {
       const std::optional<Network> network = Network::parse(text);
       if (!network) {
@@ -270,13 +288,19 @@ std::expected<void, StartError> Server::launch() {
 
 std::string Server::ready_line() const {
   std::string line = R"({"event":"ready")";
-  for (const Listener& listener : listeners_) {
-    const char* name = listener.protocol == Protocol::http    ? "http"
-                       : listener.protocol == Protocol::admin ? "admin"
-                       : listener.protocol == Protocol::local ? "unix"
-                                                              : "binary";
-    line += fmt::format(R"(,"{}":"{}")", name, listener.address);
-  }
+  const std::pair<const char*, Protocol> named[] = {
+      {"http",   Protocol::http  },
+      {"admin",  Protocol::admin },
+      {"binary", Protocol::binary},
+      {"unix",   Protocol::local }
+  };
+  for (const auto& [name, protocol] : named)
+    if (const std::string& bound = address(protocol); !bound.empty())
+      line += fmt::format(R"(,"{}":"{}")", name, bound);
+  std::string more;
+  for (std::size_t i = 1; !address(Protocol::http, i).empty(); ++i)
+    more += fmt::format(R"({}"{}")", i == 1 ? "" : ",", address(Protocol::http, i));
+  if (!more.empty()) line += fmt::format(R"(,"more_http":[{}])", more);
   return line + fmt::format(R"(,"shards":{},"recovered_messages":{},"recovery_ms":{}}})",
                             workers_.size(), recovered_messages_, recovery_ms_);
 }
@@ -348,10 +372,14 @@ void Server::stop() {
   threads_.clear();
 }
 
-const std::string& Server::address(Protocol protocol) const {
-  const auto found = std::ranges::find(listeners_, protocol, &Listener::protocol);
-  CHECK(found != listeners_.end());
-  return found->address;
+const std::string& Server::address(Protocol protocol, std::size_t number) const {
+  for (const Listener& listener : listeners_) {
+    if (listener.protocol != protocol) continue;
+    if (number == 0) return listener.address;
+    --number;
+  }
+  static const std::string none;
+  return none;
 }
 
 Server::Server(const ServerOptions& options) : options_(options) {}

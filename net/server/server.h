@@ -43,6 +43,7 @@ struct ServerOptions {
   static constexpr std::uint32_t connections_default = 20'000;
   std::string data = "./pawl-data";
   std::string http = "127.0.0.1:9324";
+  std::vector<std::string> more_http;  // further addresses of the same protocol
   std::string admin = "127.0.0.1:9325";
   std::string binary = "127.0.0.1:9326";
   std::string unix_path;      // of a socket for the binary protocol without TLS; empty: none
@@ -50,7 +51,8 @@ struct ServerOptions {
   unsigned shards = 0;        // 0: as many as cores; fixed when the data directory is made
   std::string auth = "none";  // none | sigv4: signatures on http, key proofs on binary
   KeyLoader load_keys;        // with sigv4: called at startup and at each SIGHUP
-  // Without authentication, allows addresses that other machines can reach.
+  // Without authentication, allows addresses that other machines can reach. The admin port is
+  // allowed there anyway, and then shows all pages instead of /livez and /readyz alone.
   bool insecure_no_auth = false;
   std::string tls_certificate;  // PEM files; both or neither. http and binary then accept only TLS
   std::string tls_key;
@@ -62,8 +64,8 @@ struct ServerOptions {
   // Most queues and topics of one account. 0: no limit of its own; with keys half of the server's
   // limit, so that no key can use all.
   std::uint32_t account_queues_max = 0;
-  // For tests of programs: a Host of any name from programs, not from browsers; an access key id of
-  // 12 digits is the account; the disk is not measured.
+  // For tests of programs: any address; a Host of any name from programs, not from browsers; an
+  // access key id of 12 digits is the account; the disk is not measured.
   bool dev = false;
   bool strict_sqs = false;  // as AWS where pawl is more helpful, see tools/SERVING.md
   ConnectionTimes times;
@@ -97,8 +99,9 @@ class Server : private DevControl {
   void stop();
   // Reloads certificate and keys. Errors become events; the failed part keeps its current value.
   void reload();
-  // host:port as bound, or the path of the Unix socket. There is a listener for the protocol.
-  const std::string& address(Protocol protocol) const;
+  // host:port as bound, or the path of the Unix socket; empty: there is no such listener. The first
+  // address of a protocol has number 0.
+  const std::string& address(Protocol protocol, std::size_t number = 0) const;
 
  private:
   struct Listener {

@@ -93,6 +93,29 @@ TEST(HttpGuard, TakesEveryAddressForItsOwnWhenItIsBoundToAllAndNoName) {
   EXPECT_NE(verdict(guard, "Host: evil.example\r\n"), "");
 }
 
+TEST(HttpGuard, AnswersProbesOfAnyHostAndShowsNoOtherPageWhereOthersReachIt) {
+  HttpGuardRules rules;
+  rules.probes_only = true;
+  rules.any_host = true;
+  const HttpGuard guard(rules);
+  const auto asked = [&](const std::string& path) {
+    HttpParser parser;
+    std::size_t consumed = 0;
+    parser.feed("GET " + path + " HTTP/1.1\r\nHost: 10.1.2.3:9325\r\n\r\n", consumed);
+    return guard.refuse(parser.request());
+  };
+  for (const char* path : {"/livez", "/readyz"}) EXPECT_EQ(asked(path), "") << path;
+  for (const char* path : {"/", "/healthz", "/metrics", "/queues", "/livez/", "/readyzz", "/Livez"})
+    EXPECT_NE(asked(path).find("--admin 127.0.0.1:PORT"), std::string::npos) << path;
+}
+
+TEST(HttpGuard, KnowsTheHostsOfThisMachineAlone) {
+  for (const char* host : {"127.0.0.1", "127.9.9.9", "[::1]", "localhost", "LOCALHOST"})
+    EXPECT_TRUE(is_loopback_host(host)) << host;
+  for (const char* host : {"0.0.0.0", "[::]", "10.0.0.1", "pawl", "", "127.0.0.1.example"})
+    EXPECT_FALSE(is_loopback_host(host)) << host;
+}
+
 TEST(HttpGuard, ServesProgramsByAnyNameForDevelopmentAndChecksBrowsers) {
   HttpGuardRules rules;
   rules.any_host = true;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/server/remedy.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -21,7 +23,9 @@ TEST(Remedy, IsASentenceForEachErrorThatAnOperatorCanMend) {
       {EACCES,  "`--user"         },
       {EACCES,  "fsGroup"         },
       {EPERM,   "owns"            },
+      {EACCES,  "chown"           },
       {EROFS,   "writable"        },
+      {EROFS,   "a volume"        },
       {ENOSPC,  "Free space"      },
       {EDQUOT,  "Free space"      },
       {EMFILE,  "ulimit -n"       },
@@ -35,6 +39,11 @@ TEST(Remedy, IsASentenceForEachErrorThatAnOperatorCanMend) {
   }
   EXPECT_EQ(remedy_for(EINVAL), "");
   EXPECT_EQ(remedy_for(0), "");
+}
+
+TEST(Remedy, NamesTheUserAndTheGroupOfTheProcess) {
+  const std::string both = fmt::format("user {} and group {}.", geteuid(), getegid());
+  EXPECT_TRUE(remedy_for(EACCES).contains(both)) << remedy_for(EACCES);
 }
 
 TEST(Remedy, NamesTheLimitOfOpenFiles) {

@@ -3,11 +3,13 @@
 #include "net/server/server.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "pawl/client.h"
 #include "tests/net/live_server.h"
@@ -145,15 +147,32 @@ TEST_F(ServerTest, ASecondServerOnTheSameDirectoryIsRefused) {
 }
 
 TEST_F(ServerTest, AnythingButLoopbackIsRefusedWithoutCredentials) {
-  using Member = std::string ServerOptions::*;
-  for (const Member member :
-       {&ServerOptions::http, &ServerOptions::admin, &ServerOptions::binary}) {
-    ServerOptions options = options_;
+  std::vector<ServerOptions> wrong(3, options_);
+  wrong[0].http = wrong[1].binary = "0.0.0.0:0";
+  wrong[2].more_http = {"0.0.0.0:0"};
+  for (ServerOptions& options : wrong) {
     options.data = directory_ + "/other";
-    options.*member = "0.0.0.0:0";
     auto open = Server::start(options);
     ASSERT_FALSE(open);
     EXPECT_NE(open.error().text.find("credentials"), std::string::npos) << open.error().text;
+  }
+}
+
+TEST_F(ServerTest, TheAdminPortAnswersProbesAloneBeyondLoopback) {
+  options_.admin = "0.0.0.0:0";
+  for (const bool insecure : {false, true}) {
+    options_.insecure_no_auth = insecure;
+    restart();
+    const auto status_of = [this](const std::string& path) {
+      const int fd = connect_to(port(Protocol::admin));
+      send_all(fd, "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+      const std::string answer = read_responses(fd, 1);
+      close(fd);
+      return answer.substr(0, sizeof "HTTP/1.1 200" - 1);
+    };
+    EXPECT_EQ(status_of("/livez"), "HTTP/1.1 200");
+    EXPECT_EQ(status_of("/readyz"), "HTTP/1.1 200");
+    EXPECT_EQ(status_of("/metrics"), insecure ? "HTTP/1.1 200" : "HTTP/1.1 403");
   }
 }
 

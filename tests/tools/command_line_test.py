@@ -24,6 +24,7 @@ from pawl_server import Pawl  # noqa: E402
 
 PAWL = str(pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/pawl").resolve())
 KEYS = "[[key]]\nid = 'AKID'\nsecret = 'hush'\naccount = '111111111111'\n"
+STRANGER = 54321  # a user with no other process
 VERBS = ["serve", "bench", "check", "doctor", "wal", "replay", "version"]
 
 
@@ -80,13 +81,12 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(pawl("--version").stdout.strip(), first)
 
     def test_addresses_that_others_reach_are_refused_without_credentials(self):
-        for flag in ("--http", "--admin", "--binary"):
+        for flag in ("--http", "--binary"):
             self.refused(pawl("serve", flag, "0.0.0.0:0"), "cannot bind 0.0.0.0:0 without credentials", flag)
         self.refused(pawl("serve", "--http", "[::]:0"), "without credentials", "--auth sigv4 --keys FILE")
         with tempfile.TemporaryDirectory() as place:
             keys = self.keys(place, KEYS)
-            self.refused(pawl("serve", "--auth", "sigv4", "--keys", keys, "--admin", "0.0.0.0:0"),
-                         "cannot bind 0.0.0.0:0 without credentials")
+            self.refused(pawl("serve", "--http", "127.0.0.1:0", "--http", "0.0.0.0:0"), "cannot bind 0.0.0.0:0 without credentials")
             with Pawl(PAWL, extra=["--auth", "sigv4", "--keys", keys, "--http", "0.0.0.0:0"]) as server:
                 self.assertTrue(server.ready["http"].startswith("0.0.0.0:"))
                 self.assertIn("without TLS", server.errors())
@@ -96,6 +96,24 @@ class CommandLine(unittest.TestCase):
         pathlib.Path(path).write_text(text)
         os.chmod(path, mode)
         return path
+
+    def test_a_key_file_of_root_may_be_readable_by_a_group_of_the_server(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to become another user")
+        with tempfile.TemporaryDirectory() as place:
+            os.chmod(place, 0o755)
+            home = pathlib.Path(place, "home")
+            home.mkdir()
+            os.chown(home, STRANGER, STRANGER)
+            for group, mode, served in ((STRANGER, 0o440, True), (STRANGER, 0o640, True), (STRANGER, 0o660, False),
+                                        (STRANGER, 0o444, False), (0, 0o440, False)):
+                keys = self.keys(place, KEYS, mode)
+                os.chown(keys, 0, group)
+                done = subprocess.run([PAWL, "serve", "--data", home / "no" / "parent", "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0",
+                                       "--binary", "127.0.0.1:0", "--auth", "sigv4", "--keys", keys], check=False, capture_output=True,
+                                      text=True, timeout=60, user=STRANGER, group=STRANGER, extra_groups=[])
+                self.assertEqual(done.returncode, 1, done)
+                self.assertIn("cannot create data directory" if served else keys, done.stderr, (group, oct(mode)))
 
     def test_what_is_wrong_with_a_key_file_is_said_with_its_line_and_without_its_secrets(self):
         with tempfile.TemporaryDirectory() as place:

@@ -132,6 +132,38 @@ class Dev(unittest.TestCase):
             self.assertIn("kept", pawl.call("ListQueues")["QueueUrls"][0])
         self.assertEqual(self.left(), ["data"])
 
+    def test_it_listens_on_several_addresses(self):
+        with DevPawl(self.place, "--http", "127.0.0.1:0", "--http", "127.0.0.1:0") as pawl:
+            pawl.call("CreateQueue", QueueName="q")
+            (other,) = pawl.ready["more_http"]
+            self.assertNotEqual(other, pawl.ready["http"])
+            code, text = page("http://" + other, "GET", "/?Action=ListQueues")
+            self.assertEqual(code, 200)
+            self.assertIn(f"<QueueUrl>http://{other}/000000000000/q</QueueUrl>", text)
+            pawl.stop()
+            self.assertIn(f"pawl serves tests at {pawl.ready['http']} and {other},", pawl.errors)
+        for words, part in (((["--http", "127.0.0.1:1,"]), "127.0.0.1:1,"), (["--http", ",".join(["127.0.0.1:0"] * 9)], "at most 8"),
+                            (["--http", "127.0.0.1:7", "--http", "127.0.0.1:7"], "--http 127.0.0.1:7 uses this port")):
+            done = subprocess.run([PAWL, "serve", "--dev", *words], timeout=20, check=False, capture_output=True, text=True,
+                                  env={**os.environ, "TMPDIR": self.place})
+            self.assertEqual(done.returncode, 2, done)
+            self.assertIn(part, done.stderr)
+
+    def test_other_machines_may_use_it_where_it_is_told_to_listen(self):
+        with DevPawl(self.place, "--http", "0.0.0.0:0", "--admin", "0.0.0.0:0", "--binary", "0.0.0.0:0") as pawl:
+            self.assertEqual(pawl.call("ListQueues", {"Host": "queue"}), {})
+            admin = "http://" + pawl.ready["admin"]
+            for path in ("/livez", "/readyz"):
+                self.assertEqual(page(admin, "GET", path, {"Host": "queue:9325"}), (200, "ok\n"))
+            for path in ("/metrics", "/healthz", "/queues", "/missing"):
+                code, text = page(admin, "GET", path)
+                self.assertEqual((code, "/livez and /readyz alone" in text), (403, True), path)
+            pawl.stop()
+            self.assertIn("warning: serving other machines without credentials (--dev, a server for tests alone)", pawl.errors)
+            self.assertIn("answers /livez and /readyz alone", pawl.errors)
+        with DevPawl(self.place, "--admin", "0.0.0.0:0", "--insecure-no-auth") as pawl:
+            self.assertEqual(page("http://" + pawl.ready["admin"], "GET", "/metrics")[0], 200)
+
     def test_programs_may_use_any_host_and_browsers_may_not(self):
         with DevPawl(self.place) as pawl:
             pawl.call("CreateQueue", QueueName="q")

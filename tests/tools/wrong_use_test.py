@@ -52,7 +52,7 @@ ROWS = [
     ("serve --http", 2, "--http", "ADDR:PORT"),
     ("serve --http=", 2, "--http", "ADDR:PORT"),
     ("serve --keys", 2, "--keys", "FILE"),
-    ("serve --http 127.0.0.1:0 --http 127.0.0.1:1", 2, "--http", "once"),
+    ("serve --admin 127.0.0.1:0 --admin 127.0.0.1:1", 2, "--admin", "once"),
     ("wal verify", 2, "pawl wal verify needs", "data directory"),
     ("wal repair", 2, "pawl wal repair needs", "data directory"),
     ("replay start", 2, "--queue"),
@@ -216,7 +216,7 @@ class WrongUse(unittest.TestCase):
             done = self.run_pawl("serve", *FREE, "--data", self.names["data"], before=lambda: os.setuid(65532))
         except PermissionError as error:
             self.skipTest(f"another user cannot run the program: {error}")
-        self.answered(done, 1, self.names["data"], "Permission denied", "`--user UID:GID`", "fsGroup")
+        self.answered(done, 1, self.names["data"], "Permission denied", "user 65532", "`--user UID:GID`", "chown", "fsGroup")
 
     def ask(self, address, text):
         host, port = address.rsplit(":", 1)

@@ -52,15 +52,25 @@ void warn_of_unknown_variables() {
     emit(Event{EventCode::unknown_variable, warning});
 }
 
+std::string all_http(const ServerOptions& options) {
+  std::string all = options.http;
+  for (const std::string& more : options.more_http) all += ", " + more;
+  return all;
+}
+
 // For the shell of the tests, and the line for which LocalStack's users wait.
-void print_dev_settings(const std::string& http, const ServerOptions& options) {
+void print_dev_settings(const Server& server, const ServerOptions& options) {
+  const std::string& http = server.address(Protocol::http);
   const std::size_t colon = http.rfind(':');
   const bool any = http.starts_with("0.0.0.0:") || http.starts_with("[::]:");
+  std::string all = http;
+  for (std::size_t i = 1; !server.address(Protocol::http, i).empty(); ++i)
+    all += fmt::format(" and {}", server.address(Protocol::http, i));
   fmt::print(stderr,
-             "pawl serves tests in {}. Settings for their shell:\n"
+             "pawl serves tests at {}, with data in {}. Settings for their shell:\n"
              "export AWS_ENDPOINT_URL={}://{} AWS_REGION={} AWS_DEFAULT_REGION={}{}\n"
              "Ready.\n",
-             options.data, options.tls_key.empty() ? "http" : "https",
+             all, options.data, options.tls_key.empty() ? "http" : "https",
              any ? "127.0.0.1" + http.substr(colon) : http, options.region, options.region,
              options.load_keys ? "" : " AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test");
 }
@@ -72,13 +82,18 @@ int serve(const ServeRequest& asked) {
   if (!options) return refuse(options.error());
   options->insecure_no_auth = asked.insecure;
   if (const auto exposed = check_exposure(*options); !exposed) {
-    if (!asked.insecure) return refuse(exposed.error());
-    emit(Event{
-        EventCode::exposed_without_credentials,
-        fmt::format("serving other machines without credentials (--insecure-no-auth): http {}, "
-                    "admin {}, binary {}",
-                    options->http, options->admin, options->binary)});
+    if (!asked.insecure && !options->dev) return refuse(exposed.error());
+    emit(
+        Event{EventCode::exposed_without_credentials,
+              fmt::format("serving other machines without credentials ({}): http {}, binary {}",
+                          asked.insecure ? "--insecure-no-auth" : "--dev, a server for tests alone",
+                          all_http(*options), options->binary)});
   }
+  if (!asked.insecure && reaches_others(options->admin))
+    emit(Event{EventCode::admin_page_limit,
+               fmt::format("the admin port {} answers /livez and /readyz alone, because other "
+                           "machines can reach it",
+                           options->admin)});
   if (const std::string warning = exposure_warning(*options); !warning.empty())
     emit(Event{EventCode::exposed_without_tls, warning});
   std::optional<DevDirectory> directory;  // deleted after the server has ended
@@ -98,7 +113,7 @@ int serve(const ServeRequest& asked) {
   fmt::print("{}\n", (*server)->ready_line());
   std::fflush(stdout);
   if (options->dev && options->log_format == LogFormat::text)
-    print_dev_settings((*server)->address(Protocol::http), *options);
+    print_dev_settings(**server, *options);
   return (*server)->run();
 }
 
