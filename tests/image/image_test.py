@@ -43,6 +43,7 @@ def use_queue_through(test, sqs):
     url = sqs.create_queue(QueueName="reached")["QueueUrl"]
     sqs.send_message(QueueUrl=url, MessageBody="hello")
     test.assertEqual(sqs.receive_message(QueueUrl=url, WaitTimeSeconds=5)["Messages"][0]["Body"], "hello")
+    sqs.close()
     return url
 
 
