@@ -172,7 +172,7 @@ const ServeKey keys[] = {
      [](Options& o, const Text& t) { o.data = t; return !t.empty(); }},
     {"server", "dev", "dev", "yes|no", "For tests of programs: a directory that is deleted at the end, free ports and one shard unless given; any Host; "
      "see tools/TESTING.md", "no", [](Options& o, const Text& t) { return assign_yes_no(o.dev, t); }},
-    {"server", "shards", "shards", "N", "Number of shards of a new data directory, 1 to 64", "one per core", assign_shards},
+    {"server", "shards", "shards", "N", "Number of shards of a new data directory, 1 to 64", "one per core; with --dev one", assign_shards},
     {"server", "poll", "poll", "always|auto|never", "Whether an idle core spins before it sleeps", "auto",
      [](Options& o, const Text& t) { o.poll = t; return t == "always" || t == "auto" || t == "never"; }},
     {"server", "io", "io", "auto|uring|threads", "Backend for sockets and disk: io_uring, or threads where io_uring is refused", "auto",
@@ -252,10 +252,7 @@ std::expected<void, std::string> check_ports(const Options& options) {
 void use_dev_defaults(Options& options, const GivenValues& given) {
   options.segment_bytes = 2 << 20;  // the smallest, with room for the largest record
   options.spare_segments = 1;
-  if (!given.contains("data")) {
-    options.data.clear();
-    options.shards = std::max(options.shards, 1U);
-  }
+  if (!given.contains("data")) options.data.clear();
   const std::pair<const char*, std::string*> addresses[] = {
       {"http",   &options.http  },
       {"admin",  &options.admin },

@@ -83,8 +83,9 @@ std::expected<std::unique_ptr<Server>, StartError> Server::start(const ServerOpt
   if (auto bound = server->bind_all(); !bound) return std::unexpected(bound.error());
   if (auto made = server->make_guards(); !made) return std::unexpected(made.error());
   const auto cpus = allowed_cpus();
-  const auto shards = options.shards != 0
-                          ? options.shards
+  const auto shards = options.shards != 0 ? options.shards
+                      : options.dev
+                          ? 1
                           : std::clamp<unsigned>(static_cast<unsigned>(cpus.size()), 1, shards_max);
   if (auto fits = check_process_limits(shards, options.memory); !fits)
     return std::unexpected(fits.error());

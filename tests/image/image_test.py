@@ -190,6 +190,7 @@ class DefaultCommand(ImageTest):
             self.assertIn("serving other machines without credentials (--dev, a server for tests alone)", pawl.logs())
             self.assertIn("pawl serves tests at 0.0.0.0:9324 and 0.0.0.0:4566,", pawl.logs())
             self.assertRegex(pawl.logs(), r"(?m)^Ready\.$")
+            self.assertIn('"shards":1,', pawl.logs())
             for port in (9324, 4566):
                 self.assertEqual(pawl.ask(port, "GET", "/_localstack/health")[0], 200)
                 self.assertEqual(pawl.ask(port, "POST", "/_pawl/reset"), (200, "{}\n"))

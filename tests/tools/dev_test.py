@@ -129,8 +129,11 @@ class Dev(unittest.TestCase):
             pawl.call("CreateQueue", QueueName="kept")
             pawl.stop()
         with DevPawl(self.place, "--data", data) as pawl:
+            self.assertEqual(pawl.ready["shards"], 2)
             self.assertIn("kept", pawl.call("ListQueues")["QueueUrls"][0])
-        self.assertEqual(self.left(), ["data"])
+        with DevPawl(self.place, "--data", data + "-new") as pawl:
+            self.assertEqual(pawl.ready["shards"], 1)
+        self.assertEqual(sorted(self.left()), ["data", "data-new"])
 
     def test_it_listens_on_several_addresses(self):
         with DevPawl(self.place, "--http", "127.0.0.1:0", "--http", "127.0.0.1:0") as pawl:
