@@ -16,6 +16,7 @@ constexpr std::uint32_t few = 60, many = 600;
 constexpr std::array<EventRow, event_codes> event_rows{{
     {EventCode::start_failed, EventLevel::error, "the server did not start", few, "error: "},
     {EventCode::unknown_variable, EventLevel::warning, "an environment variable is no setting", few, "warning: "},
+    {EventCode::service_manager_unreachable, EventLevel::warning, "the service manager cannot be notified", few, "warning: "},
     {EventCode::exposed_without_credentials, EventLevel::warning, "other machines are served without credentials", few, "warning: "},
     {EventCode::exposed_without_tls, EventLevel::warning, "other machines are served without TLS", few, "warning: "},
     {EventCode::admin_page_limit, EventLevel::info, "the admin port answers /livez and /readyz alone", few},

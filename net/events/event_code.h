@@ -25,6 +25,7 @@ enum class EventCode : std::uint8_t {
   // --- startup ---
   start_failed,
   unknown_variable,
+  service_manager_unreachable,
   exposed_without_credentials,
   exposed_without_tls,
   admin_page_limit,

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -21,6 +22,7 @@
 #include "core/base/check.h"
 #include "net/events/event_log.h"
 #include "net/server/remedy.h"
+#include "net/server/service_manager.h"
 #include "wal/format/format.h"
 
 namespace pawl {
@@ -30,6 +32,7 @@ namespace {
 constexpr int lock_pause_us = 20'000;
 constexpr int lock_tries = 15;
 constexpr int lock_tries_of_the_dead = 3000;  // a minute
+constexpr std::chrono::seconds lock_patience{75};
 
 using Done = std::expected<void, std::string>;
 
@@ -170,10 +173,12 @@ std::expected<int, std::string> lock_directory(const std::string& path) {
   if (fd < 0) return failed("cannot open", name);
   for (int attempt = 0;; ++attempt) {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
-    if (attempt == lock_tries && holder_has_ended(fd))
-      emit(Event{EventCode::data_directory_busy,
-                 fmt::format("waits for the last writes of the previous process of {}", path)}
-               .with("path", path));
+    if (attempt == lock_tries && holder_has_ended(fd)) {
+      const std::string text =
+          fmt::format("waits for the last writes of the previous process of {}", path);
+      service_manager().progress(text, lock_patience);
+      emit(Event{EventCode::data_directory_busy, text}.with("path", path));
+    }
     if (attempt >= lock_tries && (attempt >= lock_tries_of_the_dead || !holder_has_ended(fd)))
       break;
     usleep(lock_pause_us);

@@ -12,12 +12,15 @@
 #include <csignal>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "core/base/check.h"
 #include "net/io/listen.h"
 #include "net/io/unix_socket.h"
 #include "net/server/machine.h"
 #include "net/server/process_limits.h"
+#include "net/server/service_manager.h"
+#include "net/server/watchdog.h"
 
 namespace pawl {
 
@@ -308,6 +311,11 @@ std::string Server::ready_line() const {
 
 int Server::run() {
   CHECK(!threads_.empty(), "a server runs after its start");
+  std::vector<Watchdog::Shard> watched;
+  for (const auto& worker : workers_)
+    watched.push_back({&worker->pulse(), [&shard = *worker] { shard.nudge(); }});
+  const Watchdog watchdog(service_manager(), std::move(watched));
+  service_manager().ready(fmt::format("serves; {} messages were recovered", recovered_messages_));
   const sigset_t signals = taken_signals();
   std::optional<std::chrono::steady_clock::time_point> drain_end;
   for (int taken = 0; taken != SIGTERM && taken != SIGINT;) {
@@ -321,22 +329,23 @@ int Server::run() {
     follow_clock();
   }
   const bool late = drain_end && !drained();
-  emit(Event{EventCode::stopping,
-             fmt::format("stops when all requests are answered{}; a second signal stops it at once",
-                         late ? ", without waiting for the drain to end" : "")});
+  const std::string text =
+      fmt::format("stops when all requests are answered{}; a second signal stops it at once",
+                  late ? ", without waiting for the drain to end" : "");
+  service_manager().stopping(text);
+  emit(Event{EventCode::stopping, text});
   let_signals(Ends::stop);
   stop();
   return 0;
 }
 
 void Server::begin_drain() {
-  emit(Event{
-      EventCode::draining,
-      fmt::format(
-          "drains: new connections are refused. Stops when the clients have their answers and "
-          "have answered what was pushed to them, at the latest after {} minutes; SIGTERM stops "
-          "it now",
-          drain_max.count())});
+  const std::string text = fmt::format(
+      "drains: new connections are refused. Stops when the clients have their answers and have "
+      "answered what was pushed to them, at the latest after {} minutes; SIGTERM stops it now",
+      drain_max.count());
+  service_manager().status(text);
+  emit(Event{EventCode::draining, text});
   enter(Stage::draining);
 }
 
@@ -350,6 +359,7 @@ bool Server::drained() const {
 }
 
 void Server::reload() {
+  const ReloadNotice notice(service_manager());
   ReloadableSettings::Values settings = settings_->current();
   const auto take = [](auto& current, auto loaded, const char* what) {
     if (loaded) {

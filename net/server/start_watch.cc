@@ -20,15 +20,19 @@
 namespace pawl {
 namespace {
 
-constexpr int say_after_ms = 5000;
+constexpr std::chrono::milliseconds report_every{5000};
 constexpr int patience_ms = 250;  // for the next bytes of a client
 constexpr int reads_max = 8;
 
 }  // namespace
 
 StartWatch::StartWatch(int listener, const HttpGuard& guard,
-                       std::span<const RecoveryProgress> shards)
-    : listener_(listener), end_fd_(eventfd(0, EFD_CLOEXEC)), guard_(guard), shards_(shards) {
+                       std::span<const RecoveryProgress> shards, const ServiceManager& manager)
+    : listener_(listener),
+      end_fd_(eventfd(0, EFD_CLOEXEC)),
+      guard_(guard),
+      shards_(shards),
+      manager_(manager) {
   CHECK(end_fd_ >= 0 && listen_on(listener_, 16) == 0, "{}", std::strerror(errno));
   thread_ = std::thread([this] { run(); });
 }
@@ -41,12 +45,19 @@ StartWatch::~StartWatch() {
 }
 
 void StartWatch::run() {
-  for (;;) {
-    if (!readable(listener_, say_after_ms)) {
-      if (over_) return;
-      emit(Event{EventCode::recovery_progress, text()});
-      continue;
+  manager_.progress(text());
+  for (auto report_at = begun_ + report_every;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        report_at - std::chrono::steady_clock::now());
+    const bool asked = readable(listener_, std::max(0, static_cast<int>(left.count()) + 1));
+    if (over_) return;
+    if (std::chrono::steady_clock::now() >= report_at) {  // also while a client asks often
+      report_at += report_every;
+      const std::string progress = text();
+      emit(Event{EventCode::recovery_progress, progress});
+      manager_.progress(progress);
     }
+    if (!asked) continue;
     const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (socket < 0) continue;  // the client has disconnected
     answer(socket);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // StartWatch: the admin port during recovery. It answers: alive, not ready, progress and remaining
-// time. A long recovery is reported on stderr too.
+// time. A long recovery is reported on stderr and to the service manager too.
 //
 // Errors: none; a client that is slow or does not speak HTTP is disconnected.
 // Owner:  Server::start(). It has a thread of its own, which the destructor ends; then nothing
@@ -14,12 +14,14 @@
 
 #include "net/connection/http_guard.h"
 #include "net/engine/shard_recovery.h"
+#include "net/server/service_manager.h"
 
 namespace pawl {
 
 class StartWatch {
  public:
-  StartWatch(int listener, const HttpGuard& guard, std::span<const RecoveryProgress> shards);
+  StartWatch(int listener, const HttpGuard& guard, std::span<const RecoveryProgress> shards,
+             const ServiceManager& manager = service_manager());
   ~StartWatch();
   StartWatch(const StartWatch&) = delete;
   StartWatch& operator=(const StartWatch&) = delete;
@@ -35,6 +37,7 @@ class StartWatch {
   bool over_ = false;
   const HttpGuard& guard_;
   std::span<const RecoveryProgress> shards_;
+  const ServiceManager& manager_;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::thread thread_;
 };

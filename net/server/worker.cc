@@ -209,6 +209,7 @@ void Worker::run(const ConnectionContext& context, const std::vector<ListeningSo
     idle(worked);
   }
   close_log();
+  pulse_.end();
 }
 
 // Marks the log as cleanly closed, after its background work (preparing a segment) has ended.
@@ -245,6 +246,7 @@ void Worker::dispatch(RingTag tag, std::int32_t result, std::uint32_t flags) {
       std::uint64_t count = 0;
       if (::read(event_fd_, &count, sizeof count) < 0)
         CHECK(errno == EAGAIN, "eventfd: {}", std::strerror(errno));
+      pulse_.beat();
       if ((flags & IORING_CQE_F_MORE) == 0) arm_event();
       return;
     }

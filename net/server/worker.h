@@ -36,6 +36,7 @@
 #include "net/server/acceptor.h"
 #include "net/server/idle_policy.h"
 #include "net/server/start_error.h"
+#include "net/server/watchdog.h"
 #include "wal/log.h"
 #include "wal/recovery/recovery.h"
 
@@ -117,6 +118,8 @@ class Worker {
   bool idle() const { return idle_.load(std::memory_order_relaxed); }
 
   const ShardNumbers& numbers() const { return numbers_; }
+  // Beats after a nudge(), unless the thread hangs.
+  const Pulse& pulse() const { return pulse_; }
 
  private:
   std::expected<void, std::string> open_ring();
@@ -173,6 +176,7 @@ class Worker {
   bool counted_as_quiet_ = false;
   std::atomic<bool> idle_{false};  // relaxed: the server only waits for it and reads nothing else
   ShardNumbers numbers_;
+  Pulse pulse_;
 };
 
 }  // namespace pawl

@@ -8,6 +8,7 @@
 
 #include "net/io/listen.h"
 #include "tests/net/live_server.h"
+#include "tests/net/manager_socket.h"
 
 namespace pawl {
 namespace {
@@ -59,6 +60,24 @@ TEST_F(StartWatchTest, SaysHowFarTheStartIs) {
 TEST_F(StartWatchTest, KeepsForeignPagesOut) {
   const StartWatch watch(listener_, guard_, progress_);
   EXPECT_TRUE(get("/readyz", "evil.example").starts_with("HTTP/1.1 403 "));
+}
+
+TEST_F(StartWatchTest, TellsTheServiceManagerThatTheStartMayTakeLonger) {
+  const ManagerSocket socket("@pawl-start-" + std::to_string(::getpid()));
+  const ServiceManager manager({.socket = socket.name()}, 0);
+  progress_[0].total = 200 << 20;
+  const StartWatch watch(listener_, guard_, progress_, manager);
+  EXPECT_EQ(
+      socket.next(),
+      "STATUS=starting: 0 % of the log is read, 0 of 200 MiB\nEXTEND_TIMEOUT_USEC=60000000\n");
+  progress_[0].read = 100 << 20;
+  std::string later;  // probes of the admin port must not hold the next report back
+  for (int i = 0; i < 100 && later.empty(); ++i) {
+    EXPECT_FALSE(get("/livez").empty());
+    later = socket.next(100);
+  }
+  EXPECT_TRUE(later.starts_with("STATUS=starting: 50 % ")) << later;
+  EXPECT_TRUE(later.ends_with("\nEXTEND_TIMEOUT_USEC=60000000\n")) << later;
 }
 
 TEST_F(StartWatchTest, EndsWhileSomebodyIsSlow) {

@@ -11,6 +11,7 @@
 #include "net/events/event_log.h"
 #include "net/server/dev_directory.h"
 #include "net/server/server.h"
+#include "net/server/service_manager.h"
 #include "tools/commands.h"
 #include "tools/serve_config.h"
 
@@ -107,6 +108,7 @@ int serve(const ServeRequest& asked) {
   }
   auto server = Server::start(*options);
   if (!server) {
+    service_manager().status("cannot start: " + server.error().text);
     emit(Event{EventCode::start_failed, server.error().text});
     return server.error().fault == StartFault::data ? exit_check_failed : exit_failure;
   }
