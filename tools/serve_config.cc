@@ -177,6 +177,8 @@ const ServeKey keys[] = {
      [](Options& o, const Text& t) { o.poll = t; return t == "always" || t == "auto" || t == "never"; }},
     {"server", "io", "io", "auto|uring|threads", "Backend for sockets and disk: io_uring, or threads where io_uring is refused", "auto",
      [](Options& o, const Text& t) { o.io = t; return t == "auto" || t == "uring" || t == "threads"; }},
+    {"server", "landlock", "landlock", "auto|off", "Whether the server gives up access to files that it does not need, where the kernel has Landlock", "auto",
+     [](Options& o, const Text& t) { o.landlock = t == "auto"; return t == "auto" || t == "off"; }},
     {"server", "memory", "memory", "SIZE", "Memory for messages, for example 512MiB or 4GiB; at least 32MiB", "at most half of what the machine or its control groups allow", assign_memory},
     {"server", "log-format", "log-format", "text|json", "Format of the lines on stderr: sentences, or a JSON object for each event", "text",
      [](Options& o, const Text& t) { o.log_format = t == "json" ? LogFormat::json : LogFormat::text; return t == "text" || t == "json"; }},
@@ -205,7 +207,7 @@ const ServeKey keys[] = {
     {"sqs", "auth", "auth", "none|sigv4", "Whether requests must be signed (http) and connections authenticated (binary)", "none",
      [](Options& o, const Text& t) { o.auth = t; return t == "none" || t == "sigv4"; }},
     {"sqs", "keys", "keys", "FILE", "Access keys: [[key]] tables with id, secret, account; SIGHUP reloads them", "none",
-     [](Options& o, const Text& t) { o.load_keys = [t] { return read_key_file(t); }; return !t.empty(); }},
+     [](Options& o, const Text& t) { o.keys_file = t; o.load_keys = [t] { return read_key_file(t); }; return !t.empty(); }},
     {"sqs", "max-queues-per-account", "max-queues-per-account", "N", "Limit of queues and topics of one account, 1 to 100000",
      "100000; with --auth sigv4 50000",
      [](Options& o, const Text& t) { return assign_count(o.account_queues_max, t, Directory::queues_max); }},
@@ -421,6 +423,7 @@ std::vector<std::string> unknown_variables() {
 
 std::expected<ServerOptions, std::string> make_server_options(const GivenValues& given) {
   ServerOptions options;
+  options.landlock = true;  // this process does nothing else
   for (const ServeKey& key : keys) {
     const auto found = given.find(key.flag);
     if (found == given.end()) continue;

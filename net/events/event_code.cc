@@ -24,6 +24,7 @@ constexpr std::array<EventRow, event_codes> event_rows{{
     {EventCode::recovery_progress, EventLevel::info, "the log is being read", few},
     {EventCode::memory_above_group_limit, EventLevel::warning, "--memory exceeds the limit of the control group", few},
     {EventCode::copy_on_write_disk, EventLevel::warning, "the data directory is on a copy-on-write file system", few},
+    {EventCode::landlock_absent, EventLevel::info, "the kernel has no Landlock, file access is not limited", few},
     {EventCode::connections_limited, EventLevel::warning, "the limit of open files lowers the limit of connections", few},
     {EventCode::io_uring_refused, EventLevel::warning, "io_uring is refused, threads are used", few},
     {EventCode::disk_calibrated, EventLevel::info, "durable writes were measured", few},

@@ -33,6 +33,7 @@ enum class EventCode : std::uint8_t {
   recovery_progress,
   memory_above_group_limit,
   copy_on_write_disk,
+  landlock_absent,
   connections_limited,
   io_uring_refused,
   disk_calibrated,

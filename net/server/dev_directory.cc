@@ -71,8 +71,11 @@ DevDirectory::DevDirectory(DevDirectory&& other) noexcept
     : path_(std::exchange(other.path_, std::string())) {}
 
 DevDirectory::~DevDirectory() {
+  if (path_.empty()) return;
   std::error_code kept;
-  if (!path_.empty()) fs::remove_all(path_, kept);
+  fs::remove_all(path_, kept);
+  // remove_all() tries unlink() first, which Landlock refuses: see file_access.h.
+  if (kept) ::rmdir(path_.c_str());
 }
 
 }  // namespace pawl

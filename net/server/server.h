@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The server: data directory, a worker thread per shard, listening sockets, signals.
 //
-//   start: lock -> recover all shards at once -> share the directory -> listen -> ready
+//   start: lock -> limit file access -> recover all shards at once -> share the directory -> listen
+//          -> ready
 //   run:   until SIGTERM or SIGINT: stop accepting, answer pending requests (long polls empty),
 //          flush, 0; a second signal ends the process at once, with 1
 //          SIGUSR2: accept no more, serve the clients until they have their answers, then stop
@@ -73,7 +74,12 @@ struct ServerOptions {
   std::string io = "auto";                 // auto | uring | threads: see net/io/ring_choice.h
   LogFormat log_format = LogFormat::text;  // of the process, which the caller of start() sets
   bool trust_clock = false;                // after a reboot: see net/engine/clock.h
-  std::uint64_t memory = 0;  // bytes for bodies and metadata; 0: half of the machine or cgroup
+  // The starting thread and those of the server lose access to most files, for ever: see
+  // net/server/file_access.h.
+  bool landlock = false;
+  bool deletes_data = false;  // the caller deletes the data directory after the end
+  std::string keys_file;      // of load_keys
+  std::uint64_t memory = 0;   // bytes for bodies and metadata; 0: half of the machine or cgroup
   std::string region = "us-east-1";
   std::string account = "000000000000";
   std::string base_url;                    // base of returned queue URLs; empty: the request's Host

@@ -13,6 +13,7 @@
 #include "net/admin/admin_connection.h"
 #include "net/io/resource_limits.h"
 #include "net/server/absent_log.h"
+#include "net/server/file_access.h"
 #include "net/server/machine.h"
 #include "net/server/process_limits.h"
 #include "net/server/server.h"
@@ -108,6 +109,8 @@ ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id)
 // Blocks until all shards are recovered. The steps of a shard are in run_shard().
 std::expected<void, StartError> Server::recover() {
   const auto begun = std::chrono::steady_clock::now();
+  if (auto limited = limit_server_files(options_); !limited)
+    return std::unexpected(limited.error());
   make_shared_state();
   const auto admin = std::ranges::find(listeners_, Protocol::admin, &Listener::protocol);
   CHECK(admin != listeners_.end(), "the ports are bound before recovery");

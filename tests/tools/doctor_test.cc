@@ -114,7 +114,7 @@ TEST(Doctor, SaysOfEachConditionOfAShardWhetherTheMachineAllowsIt) {
   FakeRoot base;
   const auto by_name = findings({.data = base.path(), .disk_seconds = 0});
   for (const char* name : {"io_uring", "ring features", "locked memory", "open files", "O_DIRECT",
-                           "preallocation", "thread pinning", "huge pages"}) {
+                           "preallocation", "thread pinning", "huge pages", "landlock"}) {
     ASSERT_TRUE(by_name.contains(name)) << name;
     EXPECT_TRUE(by_name.at(name).allowed.has_value()) << name;
   }

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a program in a sandbox as systemd units and containers have it.
 
-    sandboxed.py [--no-clock-calls] [--no-proc-sys] [--no-io-uring=CALLS,ERROR] [--few-submissions=N] PROGRAM [ARGUMENT...]
+    sandboxed.py [--no-clock-calls] [--no-landlock] [--no-proc-sys] [--no-io-uring=CALLS,ERROR] [--few-submissions=N] PROGRAM [ARGUMENT...]
 
---no-clock-calls refuses adjtimex and clock_adjtime with EPERM, as ProtectClock=yes does. --no-proc-sys hides /proc/sys behind an
+--no-clock-calls refuses adjtimex and clock_adjtime with EPERM, as ProtectClock=yes does.
+--no-landlock refuses the calls of Landlock with EPERM. --no-proc-sys hides /proc/sys behind an
 empty directory, as ProcSubset=pid does; it needs root. --no-io-uring refuses calls of io_uring, setup+enter+register or fewer,
 with an error such as EPERM (Docker, containerd) or ENOSYS (podman). --few-submissions refuses io_uring_enter with EPERM when it
 submits N or more at once: a profile that allows the start and refuses later. Exit 77: this machine does not allow it.
@@ -22,6 +23,7 @@ LOAD_WORD, JUMP_IF_EQUAL, JUMP_IF_LESS_NOT, RETURN = 0x20, 0x15, 0x35, 0x06  # B
 SECOND_ARGUMENT = 24  # in struct seccomp_data: its low word
 ALLOW, REFUSE = 0x7FFF0000, 0x00050000
 CLOCK_CALLS = {"x86_64": (159, 305), "aarch64": (171, 266)}  # adjtimex, clock_adjtime
+LANDLOCK_CALLS = (444, 445, 446)  # on every architecture
 RING_CALLS = {"setup": 425, "enter": 426, "register": 427}  # on every architecture
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -48,6 +50,10 @@ def filter_calls(rows):
 
 def refuse_clock_calls():
     refuse(CLOCK_CALLS[os.uname().machine], errno.EPERM)
+
+
+def refuse_landlock():
+    refuse(LANDLOCK_CALLS, errno.EPERM)
 
 
 def refuse_io_uring(words):
@@ -78,7 +84,7 @@ def main():
         elif flag == "--few-submissions":
             refuse_many_submissions(value)
         else:
-            {"--no-clock-calls": refuse_clock_calls, "--no-proc-sys": hide_proc_sys}[flag]()
+            {"--no-clock-calls": refuse_clock_calls, "--no-landlock": refuse_landlock, "--no-proc-sys": hide_proc_sys}[flag]()
     os.execv(words[0], words)
 
 

@@ -17,6 +17,7 @@
 #include "net/io/kernel_clocks.h"
 #include "net/io/resource_limits.h"
 #include "net/io/system_file.h"
+#include "net/server/landlock.h"
 #include "net/server/machine.h"
 #include "net/server/process_limits.h"
 #include "tools/doctor/log_writes.h"
@@ -235,6 +236,18 @@ std::vector<Finding> check_clocks(const std::string& root) {
   return found;
 }
 
+Finding check_landlock(int version) {
+  constexpr const char* name = "landlock";
+  if (version > 0)
+    return {name, Status::ok,
+            fmt::format("version {}: a server keeps access to its own files only", version), "",
+            true};
+  return {
+      name, Status::warn, std::string(landlock_absent_text),
+      "Add landlock to the kernel's parameter lsm=, or allow the calls landlock_* in the sandbox.",
+      false};
+}
+
 std::string nearest_directory(const std::string& path) {
   std::error_code ignored;
   std::filesystem::path at = std::filesystem::absolute(path, ignored).lexically_normal();
@@ -299,6 +312,7 @@ std::vector<Finding> examine(const DoctorOptions& options) {
   add(check_memory(root, options.memory, shards));
   add(check_pinning(shards, cpus, pinning));
   add(check_huge_pages(root));
+  add(check_landlock(landlock_version()));
   add_all(check_clocks(root));
   add(check_setting("clock source",
                     root + "/sys/devices/system/clocksource/clocksource0/current_clocksource",

@@ -105,6 +105,7 @@ int serve(const ServeRequest& asked) {
       return exit_failure;
     }
     options->data = directory.emplace(std::move(*made)).path();
+    options->deletes_data = true;
   }
   auto server = Server::start(*options);
   if (!server) {
