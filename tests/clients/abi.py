@@ -95,7 +95,7 @@ def differences(library):
 def main():
     library = sys.argv[-1]
     if sys.argv[1:2] == ["--update"]:
-        head = ["# The binary interface of libpawl.so.0.1 on x86-64, made by tests/clients/abi.py --update."]
+        head = ["# The binary interface of libpawl.so.0 on x86-64, made by tests/clients/abi.py --update."]
         RECORDED.write_text("\n".join(head + sorted(interface_of(library))) + "\n")
         return 0
     found = differences(library)
