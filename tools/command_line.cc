@@ -17,7 +17,8 @@ constexpr std::size_t help_column = 32;  // column of the descriptions in help t
 
 std::vector<std::string> verbs_of(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* verb : app.get_subcommands({})) names.push_back(verb->get_name());
+  for (const CLI::App* verb : app.get_subcommands({}))
+    if (!verb->get_group().empty()) names.push_back(verb->get_name());
   return names;
 }
 
@@ -77,6 +78,22 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
     text = explain_option(at, text, kind == "RequiredError");
   }
   return fmt::format("{}\nSee `{} --help`.", text, path_of(at));
+}
+
+OptionRow row_of(const CLI::Option& option) {
+  OptionRow row{{}, option.get_type_name(), option.get_description(), option.get_positional()};
+  for (const std::string& name : option.get_snames()) row.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) row.names.push_back("--" + name);
+  if (row.positional) row.value = option.get_name(true);
+  return row;
+}
+
+void add_rows(const CLI::App& app, std::vector<VerbRow>& rows) {
+  VerbRow row{path_of(app), app.get_description(), app.get_footer(), {}};
+  for (const CLI::Option* option : app.get_options()) row.options.push_back(row_of(*option));
+  rows.push_back(std::move(row));
+  for (const CLI::App* verb : app.get_subcommands({}))
+    if (!verb->get_group().empty()) add_rows(*verb, rows);
 }
 
 }  // namespace
@@ -153,6 +170,8 @@ Verb Verb::add_verb(const std::string& name, const std::string& help) {
 
 void Verb::require_verb() { app_->require_subcommand(1); }
 
+void Verb::hide() { app_->group(""); }
+
 void Verb::footer(const std::string& text) { app_->footer(text); }
 
 void Verb::on_given(std::function<int()> run) {
@@ -175,6 +194,12 @@ Verb CommandLine::add_verb(const std::string& name, const std::string& help) {
 }
 
 void CommandLine::footer(const std::string& text) { app_->footer(text); }
+
+std::vector<VerbRow> CommandLine::verbs() const {
+  std::vector<VerbRow> rows;
+  add_rows(*app_, rows);
+  return rows;
+}
 
 int CommandLine::run(int argc, char** argv) {
   try {

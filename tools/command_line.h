@@ -19,8 +19,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tools/arguments.h"
+#include "tools/manual.h"
 
 namespace CLI {
 class App;
@@ -71,7 +73,8 @@ class Verb {
 
   Verb add_verb(const std::string& name, const std::string& help);  // `pawl THIS NAME`
   void require_verb();                                              // exactly one verb must follow
-  void footer(const std::string& text);                             // the end of the help text
+  void hide();                           // leaves it out of help texts, suggestions and verbs()
+  void footer(const std::string& text);  // the end of the help text
   // Called at the end of a valid parse if this verb is given; returns the exit code.
   void on_given(std::function<int()> run);
 
@@ -93,6 +96,8 @@ class CommandLine {
 
   Verb add_verb(const std::string& name, const std::string& help);
   void footer(const std::string& text);
+  // The program, and every verb behind the one that contains it.
+  std::vector<VerbRow> verbs() const;
 
   // Parses the words and calls the function of the given verb. Returns the exit code.
   int run(int argc, char** argv);

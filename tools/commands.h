@@ -16,5 +16,6 @@ void add_doctor_command(CommandLine& line);
 void add_wal_command(CommandLine& line);
 void add_replay_command(CommandLine& line);
 void add_version_command(CommandLine& line);
+void add_manual_command(CommandLine& line);
 
 }  // namespace pawl

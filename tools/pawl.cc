@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   pawl::add_wal_command(line);
   pawl::add_replay_command(line);
   pawl::add_version_command(line);
+  pawl::add_manual_command(line);
   line.footer(
       "`pawl <verb> --help` describes a verb. Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 "
       "check "

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/manual.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tools/command_line.h"
+
+namespace pawl {
+namespace {
+
+const std::vector<VerbRow> rows = {
+    {"pawl",          "pawl: a queue.", "Exit codes: 0 ok.",                   {{{"-h", "--help"}, "", "Help", false}}},
+    {"pawl wal",      "Reads logs",     "",                                    {}                                     },
+    {"pawl wal dump",
+     "Prints a log",                    ".begins with a dot\n'and a quote \\",
+     {{{"--data"}, "DIR", "The log", true}, {{"--io"}, "auto|uring", "Backend", false}}                               },
+    {"pawl serve",    "Runs",           "",                                    {{{"--port"}, "N", "A port", false}}   },
+};
+
+void expect_in(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), text.npos) << part << "\nin\n" << text;
+}
+
+TEST(Manual, ThePageHasEveryVerbWithItsOptions) {
+  const std::string page = manual_page(rows, "0.1.0");
+  EXPECT_TRUE(page.starts_with(".TH PAWL 1 \"\" \"pawl 0.1.0\""));
+  expect_in(page, "\npawl \\- a queue\n");
+  expect_in(page, ".SS pawl wal dump\n\\fBpawl wal dump\\fR [\\fIDIR\\fR] [\\fIOPTION\\fR...]\n");
+  expect_in(page, ".TP\n\\fB\\-\\-io\\fR \\fIauto|uring\\fR\nBackend\n");
+}
+
+TEST(Manual, TextThatLooksLikeARequestIsText) {
+  const std::string page = manual_page(rows, "0.1.0");
+  expect_in(page, "\n\\&.begins with a dot\n\\&'and a quote \\e\n");
+}
+
+TEST(Manual, TheCompletionKnowsTheWordsBehindEachVerb) {
+  const std::string script = bash_completion(rows);
+  expect_in(script, "'pawl') _pawl_words 'wal serve -h --help' ;;");
+  expect_in(script, "'pawl wal') _pawl_words 'dump' ;;");
+  expect_in(script, "'pawl wal dump --io') _pawl_words 'auto uring'; return ;;");
+  expect_in(script, "'pawl wal dump --data') _pawl_files; return ;;");
+  expect_in(script, "'pawl serve --port') :; return ;;");
+  expect_in(script, "'pawl wal dump') [[ $word == -* ]] || { _pawl_files; return; }; _pawl_words");
+}
+
+TEST(CommandLineVerbs, AreThoseOfTheHelpTextInTheirOrder) {
+  CommandLine line("pawl: a queue.", "0.1.0");
+  std::string value;
+  Verb outer = line.add_verb("wal", "Reads logs");
+  outer.add_verb("dump", "Prints a log").option("DIR,--data", value, "The log");
+  line.add_verb("secret", "Hidden").hide();
+  const std::vector<VerbRow> verbs = line.verbs();
+  ASSERT_EQ(verbs.size(), 3u);
+  EXPECT_EQ(verbs[0].path, "pawl");
+  EXPECT_EQ(verbs[2].path, "pawl wal dump");
+  const OptionRow& option = verbs[2].options.back();
+  EXPECT_EQ(option.names, std::vector<std::string>{"--data"});
+  EXPECT_EQ(option.value, "DIR");
+  EXPECT_TRUE(option.positional);
+}
+
+}  // namespace
+}  // namespace pawl
