@@ -79,6 +79,7 @@ std::vector<std::string> directories_on_the_way(const std::string& path) {
       ++links;
     }
   }
+  CHECK(at.is_absolute(), "{} depends on the working directory", at.string());
   if (left.empty()) add_unique(found, at.parent_path().string());  // else links form a circle
   return found;
 }
@@ -118,6 +119,7 @@ std::expected<void, std::string> limit_server_files(const ServerOptions& options
     emit(Event{EventCode::landlock_absent, std::string(landlock_absent_text)});
     return {};
   }
+  CHECK(!options.data.empty(), "a server without a data directory");
   event_log().stop();  // its thread has no limit
   auto limited = limit_file_access(file_rules(options), version);
   event_log().start();

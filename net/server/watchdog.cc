@@ -12,6 +12,8 @@ Watchdog::Watchdog(const ServiceManager& manager, std::vector<Shard> shards)
     : manager_(manager), shards_(std::move(shards)), counts_(shards_.size()) {
   if (manager_.watchdog_period().count() == 0) return;
   CHECK(!shards_.empty(), "a watchdog without shards is always fed");
+  for (const Shard& shard : shards_)
+    CHECK(shard.pulse != nullptr && shard.wake, "a shard that cannot answer stops the feed");
   thread_ = std::thread([this] { run(); });
 }
 
@@ -50,6 +52,7 @@ void Watchdog::wake_all() {
 bool Watchdog::all_answered() const {
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     const std::uint64_t now = shards_[i].pulse->count();
+    CHECK(now >= counts_[i], "the pulse goes from {} back to {}", counts_[i], now);
     if (now == counts_[i] && now != Pulse::ended) return false;
   }
   return true;
