@@ -7,6 +7,8 @@ that of the x86-64 program, in both directions.
 """
 
 import hashlib
+import importlib.machinery
+import importlib.util
 import pathlib
 import re
 import subprocess
@@ -50,6 +52,18 @@ def receive_all(voice, url):
 
 def wal(command, verb, data):
     return subprocess.run([*command, "wal", verb, data], capture_output=True, text=True, timeout=COMMAND_SECONDS, check=True).stdout
+
+
+class PackageForArm64(unittest.TestCase):
+    def test_it_depends_on_the_packages_of_the_libraries(self):
+        """The database of packages in the root of tools/cross knows them, with the versions that are needed."""
+        loader = importlib.machinery.SourceFileLoader("package", str(HERE.parents[1] / "tools" / "package"))
+        package = importlib.util.module_from_spec(importlib.util.spec_from_loader("package", loader))
+        sys.dont_write_bytecode = True
+        loader.exec_module(package)
+        found = package.Build("arm64", None).dependencies(Arm64Pawl.tree / "pawl")
+        for library in ("libc6", "libssl3", "liburing2"):
+            self.assertRegex(found, rf"\b{library} \(>= [\d.]+")
 
 
 class Arm64(unittest.TestCase):
