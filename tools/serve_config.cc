@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <vector>
@@ -49,13 +50,6 @@ std::optional<Address> parse_address(std::string_view text) {
 
 bool is_loopback(const std::string& host) {
   return host.starts_with("127.") || host == "localhost" || host == "[::1]" || host == "::1";
-}
-
-std::optional<std::uint64_t> parse_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 using Options = ServerOptions;
@@ -113,7 +107,7 @@ bool assign_unix_mode(Options& options, const Text& text) {
 }
 
 bool assign_shards(Options& options, const Text& text) {
-  const auto value = parse_number(text);
+  const auto value = decimal_number(text);
   options.shards = static_cast<unsigned>(std::min<std::uint64_t>(value.value_or(0), UINT32_MAX));
   return options.shards >= 1 && options.shards <= shards_max;
 }
@@ -150,7 +144,7 @@ bool assign_base_url(Options& options, const Text& text) {
 }
 
 bool assign_count(std::uint32_t& count, const Text& text, std::uint32_t max) {
-  const auto value = parse_number(text);
+  const auto value = decimal_number(text);
   if (!value || *value < 1 || *value > max) return false;
   count = static_cast<std::uint32_t>(*value);
   return true;
@@ -226,14 +220,22 @@ bool meet(const Address& one, const Address& other) {
          (one.host == other.host || any(one.host) || any(other.host));
 }
 
-// Two listeners cannot share a port.
-std::expected<void, std::string> check_ports(const Options& options) {
-  std::vector<std::pair<const char*, std::string>> listeners = {
+using Listeners = std::vector<std::pair<const char*, std::string>>;  // flag and address
+
+// Those whose clients read and write messages.
+Listeners message_listeners(const Options& options) {
+  Listeners found = {
       {"http",   options.http  },
-      {"admin",  options.admin },
       {"binary", options.binary}
   };
-  for (const std::string& more : options.more_http) listeners.emplace_back("http", more);
+  for (const std::string& more : options.more_http) found.emplace_back("http", more);
+  return found;
+}
+
+// Two listeners cannot share a port.
+std::expected<void, std::string> check_ports(const Options& options) {
+  Listeners listeners = message_listeners(options);
+  listeners.insert(std::next(listeners.begin()), {"admin", options.admin});
   for (std::size_t i = 0; i < listeners.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       const auto& [flag, address] = listeners[i];
@@ -344,7 +346,7 @@ std::expected<void, std::string> read_section(const std::string& path, const std
 
 std::optional<std::uint64_t> parse_size(std::string_view text) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const auto value = parse_number(text.substr(0, digits));
+  const auto value = decimal_number(text.substr(0, digits));
   std::string_view unit = text.substr(digits);
   while (unit.starts_with(' ')) unit.remove_prefix(1);
   unsigned shift = 0;
@@ -443,12 +445,7 @@ bool reaches_others(const std::string& address) {
 
 std::expected<void, std::string> check_exposure(const ServerOptions& options) {
   if (options.auth == "sigv4") return {};
-  std::vector<std::pair<const char*, std::string>> listeners = {
-      {"http",   options.http  },
-      {"binary", options.binary}
-  };
-  for (const std::string& more : options.more_http) listeners.emplace_back("http", more);
-  for (const auto& [flag, address] : listeners) {
+  for (const auto& [flag, address] : message_listeners(options)) {
     if (!reaches_others(address)) continue;
     const std::string_view port = std::string_view(address).substr(address.rfind(':') + 1);
     return Fault(fmt::format(
@@ -462,9 +459,7 @@ std::expected<void, std::string> check_exposure(const ServerOptions& options) {
 
 std::string exposure_warning(const ServerOptions& options) {
   if (options.dev || !options.tls_certificate.empty()) return {};
-  std::vector<std::string> addresses = options.more_http;
-  addresses.insert(addresses.begin(), {options.http, options.binary});
-  for (const std::string& address : addresses) {
+  for (const auto& [_, address] : message_listeners(options)) {
     if (!reaches_others(address)) continue;
     return fmt::format(
         "{} is served without TLS: others on the network can read messages and repeat signed "

@@ -9,25 +9,19 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 
 #include "net/io/listen.h"
+#include "proto/text/text.h"
 
 namespace pawl {
 namespace {
 
-constexpr int handed_max = 64;  // more is an error in the variable
-
-std::optional<int> number(std::string_view text) {
-  int value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
-  return value;
-}
+constexpr std::uint64_t handed_max = 64;  // more is an error in the variable
 
 int option(int fd, int which) {
   int value = -1;
@@ -69,15 +63,15 @@ std::expected<std::vector<HandedSocket>, std::string> handed_sockets(
     const HandedVariables& variables, int first) {
   std::vector<HandedSocket> sockets;
   if (variables.pid == nullptr || variables.count == nullptr) return sockets;
-  if (number(variables.pid) != ::getpid()) return sockets;
-  const std::optional<int> count = number(variables.count);
-  if (!count || *count < 0 || *count > handed_max)
+  if (decimal_number(variables.pid) != static_cast<std::uint64_t>(::getpid())) return sockets;
+  const std::optional<std::uint64_t> count = decimal_number(variables.count);
+  if (!count || *count > handed_max)
     return std::unexpected(fmt::format(
         "LISTEN_FDS={}: not a number from 0 to {}; a service manager sets it, see sd_listen_fds(3)",
         variables.count, handed_max));
   std::string_view names = variables.names == nullptr ? "" : variables.names;
-  for (int i = 0; i < *count; ++i) {
-    const int fd = first + i;
+  for (std::uint64_t i = 0; i < *count; ++i) {
+    const int fd = first + static_cast<int>(i);
     const std::string_view name = names.substr(0, names.find(':'));
     names.remove_prefix(std::min(names.size(), name.size() + 1));
     std::string problem = examine(fd, name);

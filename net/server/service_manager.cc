@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -18,18 +17,12 @@
 
 #include "core/base/check.h"
 #include "net/events/event_log.h"
+#include "proto/text/text.h"
 
 namespace pawl {
 namespace {
 
 constexpr std::uint64_t watchdog_usec_max = std::uint64_t{1} << 53;  // 285 years
-
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // The value of a line ends with the line.
 std::string status_line(std::string_view status) {
@@ -95,9 +88,9 @@ void ServiceManager::connect(std::string_view address) {
 void ServiceManager::read_watchdog(const NotifyVariables& variables, pid_t process) {
   if (variables.watchdog_usec == nullptr) return;
   if (variables.watchdog_pid != nullptr &&
-      whole_number(variables.watchdog_pid) != static_cast<std::uint64_t>(process))
+      decimal_number(variables.watchdog_pid) != static_cast<std::uint64_t>(process))
     return;
-  const std::optional<std::uint64_t> period = whole_number(variables.watchdog_usec);
+  const std::optional<std::uint64_t> period = decimal_number(variables.watchdog_usec);
   if (!period || *period == 0 || *period > watchdog_usec_max) {
     return report_unusable(
         fmt::format("WATCHDOG_USEC is \"{}\": not a positive number of microseconds, so that the "

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <optional>
 
@@ -27,13 +26,6 @@ std::optional<std::string> advance_of(std::string_view body) {
   const bool simple =
       member.kind == JsonMember::Kind::text || member.kind == JsonMember::Kind::number;
   return simple ? std::optional(member.text) : std::nullopt;
-}
-
-std::optional<std::uint64_t> whole_number_of(std::string_view text) {
-  std::uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace
@@ -179,7 +171,7 @@ CallStep DevCall::read_wait(const Form& form, std::string_view& queue, std::stri
       queue = value;
     } else if (key == "account" && is_account_id(value)) {
       account = value;
-    } else if (const auto number = whole_number_of(value); key == "visible" && number) {
+    } else if (const auto number = decimal_number(value); key == "visible" && number) {
       wait_.visible = *number;
       has_visible = true;
     } else if (const auto time = parse_duration(value);

@@ -41,6 +41,10 @@ inline bool starts_with_ignoring_case(std::string_view text, std::string_view pr
 // batch entries have this form.
 bool is_plain_name(std::string_view text);
 
+// The number that the whole text is, in decimal digits without a sign; nothing: it is none, or has
+// more than 64 bits.
+std::optional<std::uint64_t> decimal_number(std::string_view text);
+
 // True: 12 digits, as account ids are.
 bool is_account_id(std::string_view text);
 

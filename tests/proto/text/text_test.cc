@@ -113,5 +113,13 @@ TEST(Text, AnAccountIdIsTwelveDigits) {
     EXPECT_FALSE(is_account_id(other)) << other;
 }
 
+TEST(Text, ADecimalNumberIsTheWholeText) {
+  EXPECT_EQ(decimal_number("0"), 0);
+  EXPECT_EQ(decimal_number("007"), 7);
+  EXPECT_EQ(decimal_number("18446744073709551615"), UINT64_MAX);
+  for (const char* other : {"", "18446744073709551616", "-1", "+1", "1 ", " 1", "1s", "0x1", "1.0"})
+    EXPECT_EQ(decimal_number(other), std::nullopt) << other;
+}
+
 }  // namespace
 }  // namespace pawl
