@@ -51,13 +51,10 @@ bool is_loopback_host(std::string_view host) {
 }
 
 bool HttpGuard::serves(std::string_view host) const {
-  if (const auto address = numeric(host)) {
-    if (is_loopback(*address) || rules_.any_address) return true;
-  }
-  return equals_ignoring_case(host, "localhost") ||
-         std::ranges::any_of(rules_.hosts, [&](const std::string& allowed) {
-           return equals_ignoring_case(host, allowed);
-         });
+  if (is_loopback_host(host) || (rules_.any_address && numeric(host))) return true;
+  return std::ranges::any_of(rules_.hosts, [&](const std::string& allowed) {
+    return equals_ignoring_case(host, allowed);
+  });
 }
 
 bool HttpGuard::allows(std::string_view origin) const {
@@ -67,8 +64,8 @@ bool HttpGuard::allows(std::string_view origin) const {
 }
 
 std::string HttpGuard::refuse(const HttpRequest& request) const {
-  if (rules_.probes_only && is_probe(request.path)) return {};
   if (rules_.probes_only) {
+    if (is_probe(request.path)) return {};
     return fmt::format(
         "{} is not served: other machines can reach this port, which asks nobody for credentials. "
         "It answers /livez and /readyz alone. Start the server with --admin 127.0.0.1:PORT to see "

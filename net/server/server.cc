@@ -139,22 +139,21 @@ std::expected<void, std::string> Server::bind_all() {
     Protocol protocol;
     std::vector<std::string> addresses;
   };
+  std::vector<std::string> http = options_.more_http;
+  http.insert(http.begin(), options_.http);
   const Wanted wanted[] = {
-      {"http",   Protocol::http,   {options_.http}   },
-      {"admin",  Protocol::admin,  {options_.admin}  },
-      {"binary", Protocol::binary, {options_.binary} },
-      {"http",   Protocol::http,   options_.more_http}
+      {"http",   Protocol::http,   std::move(http)  },
+      {"admin",  Protocol::admin,  {options_.admin} },
+      {"binary", Protocol::binary, {options_.binary}}
   };
   // The admin port shows nothing beyond loopback that needs credentials: see make_guards().
   const bool allowed = options_.auth == "sigv4" || options_.insecure_no_auth || options_.dev;
   for (const auto& [flag, protocol, addresses] : wanted) {
     const bool guarded = allowed || protocol == Protocol::admin;
-    if (std::ranges::find(listeners_, protocol, &Listener::protocol) == listeners_.end()) {
-      const auto adopted = adopt(flag, protocol, guarded);
-      if (!adopted) return std::unexpected(adopted.error());
-    }
+    const auto adopted = adopt(flag, protocol, guarded);
+    if (!adopted) return std::unexpected(adopted.error());
+    if (*adopted) continue;
     for (const std::string& address : addresses) {
-      if (std::ranges::find(handed_, flag, &HandedSocket::name) != handed_.end()) break;
       const auto fd = bind_to(flag, address, guarded);
       if (!fd) return std::unexpected(fd.error());
       CHECK(*fd >= 0);
