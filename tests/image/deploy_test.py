@@ -27,7 +27,7 @@ import yaml
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from image_test import THREADS, ImageTest  # noqa: E402
-from podman import IMAGE, PLACE, ROOT, Container, bridge_fault, podman, settings  # noqa: E402
+from podman import IMAGE, PLACE, ROOT, Container, bridge_fault, main, podman, settings  # noqa: E402
 
 DEPLOY = ROOT / "tools/deploy"
 NODE_MIN = 20
@@ -240,9 +240,4 @@ def podman_service():
 del ImageTest  # it has no test of its own, and is not run twice
 
 if __name__ == "__main__":
-    result = unittest.main(exit=False, verbosity=2).result
-    for test, why in result.skipped:
-        print(f"SKIPPED {test}: {why}")
-    bad = len(result.failures) + len(result.errors)
-    print(f"{max(result.testsRun - bad - len(result.skipped), 0)} passed, {bad} failed")
-    sys.exit(1 if bad else 0)
+    main()

@@ -343,9 +343,4 @@ class Keys(ImageTest):
 
 if __name__ == "__main__":
     PLACE.mkdir(parents=True, exist_ok=True)
-    result = unittest.main(exit=False, verbosity=2).result
-    for test, why in result.skipped:
-        print(f"SKIPPED {test}: {why}")
-    bad = len(result.failures) + len(result.errors)
-    print(f"{max(result.testsRun - bad - len(result.skipped), 0)} passed, {bad} failed")
-    sys.exit(1 if bad else 0)
+    containers.main()

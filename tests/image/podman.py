@@ -15,8 +15,10 @@ import pathlib
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 import time
+import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLACE = ROOT / "build" / "image"
@@ -200,3 +202,13 @@ class Relay:
 
     def __exit__(self, *_):
         self.listener.close()
+
+
+def main():
+    """Runs the calling module's tests; names those that were skipped, and prints a summary."""
+    result = unittest.main(module="__main__", exit=False, verbosity=2).result
+    for test, why in result.skipped:
+        print(f"SKIPPED {test}: {why}")
+    bad = len(result.failures) + len(result.errors)
+    print(f"{max(result.testsRun - bad - len(result.skipped), 0)} passed, {bad} failed")
+    sys.exit(1 if bad else 0)
