@@ -16,7 +16,9 @@ import socket
 import subprocess
 import sys
 import unittest
-import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
+from wire import Json  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLACE = ROOT / "build" / "package"
@@ -39,11 +41,16 @@ def run(*command, code=0, **words):
     return done.stdout
 
 
+def mounted(*command):
+    """The command with mounts of its own: /proc and the devices of this machine in the root file system."""
+    script = f'mount -t proc proc "{SYSTEM}/proc" && mount --rbind /dev "{SYSTEM}/dev" && exec "$@"'
+    return ["unshare", "--mount", "sh", "-c", script, "sh", *command]
+
+
 def inside(*command, code=0):
-    """Runs a command in the root file system, with /proc of its own and the devices of this machine."""
-    script = f'mount -t proc proc "{SYSTEM}/proc" && mount --rbind /dev "{SYSTEM}/dev" && exec chroot "{SYSTEM}" "$@"'
+    """Runs a command in the root file system."""
     words = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
-    return run("unshare", "--mount", "sh", "-c", script, "sh", *command, code=code, env=words)
+    return run(*mounted("chroot", SYSTEM, *command), code=code, env=words)
 
 
 def make_system():
@@ -81,20 +88,18 @@ def install(*archives):
            *(f"/tmp/{archive.name}" for archive in archives))
 
 
-def package(name, folder=OUT):
-    (found,) = folder.glob(f"{name}_*.deb")
+def package(name):
+    (found,) = OUT.glob(f"{name}_*.deb")
     return found
 
 
-def newer(archive):
-    """The same package under a higher version."""
-    tree = PLACE / "newer"
+def changed(archive, field, value):
+    """The same package with another value of a field; \\1 in it is the present one."""
+    tree, made = PLACE / "changed", PLACE / "pawl-changed.deb"
     shutil.rmtree(tree, ignore_errors=True)
     run("dpkg-deb", "-R", archive, tree)
     control = tree / "DEBIAN/control"
-    text = control.read_text()
-    control.write_text(re.sub(r"^(Version: .*)$", r"\1.1", text, count=1, flags=re.M))
-    made = PLACE / "pawl-newer.deb"
+    control.write_text(re.sub(rf"^{field}: (.*)$", f"{field}: {value}", control.read_text(), count=1, flags=re.M))
     run("dpkg-deb", "--root-owner-group", "--build", tree, made)
     return made
 
@@ -102,26 +107,29 @@ def newer(archive):
 class Unit:
     """The program of the unit, under its filter, with a socket that hears what systemd would."""
 
+    key = "x"  # requests need no signature
+
     def __enter__(self):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(f"\0pawl-package-{os.getpid()}")
         self.socket.settimeout(30)
         (command,) = re.findall(r"^ExecStart=(.*)$", UNIT.read_text(), re.M)
-        mounts = f'mount -t proc proc "{SYSTEM}/proc" && mount --rbind /dev "{SYSTEM}/dev" && exec "$@"'
         words = {"NOTIFY_SOCKET": f"@pawl-package-{os.getpid()}", "WATCHDOG_USEC": "900000", "PATH": "/usr/bin:/bin"}
         self.errors = open(PLACE / "stderr", "w+", encoding="utf-8")
         self.process = subprocess.Popen(
-            ["unshare", "--mount", "sh", "-c", mounts, "sh", "/usr/bin/python3", FILTERED, UNIT, SYSTEM, "pawl", *command.split()],
-            env=words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors, text=True)
+            mounted("/usr/bin/python3", FILTERED, UNIT, SYSTEM, "pawl", *command.split()), env=words, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=self.errors, text=True)
         line = self.process.stdout.readline()
         if not line:
             code = self.process.wait()
             self.errors.seek(0)
             raise AssertionError(f"the program of the unit ended with {code}: {self.errors.read()}")
         self.ready = json.loads(line)
+        self.sqs = Json(self)
         return self
 
     def __exit__(self, *_):
+        self.sqs.close()
         self.process.terminate()
         self.code = self.process.wait(30)
         self.process.stdout.close()
@@ -130,12 +138,6 @@ class Unit:
 
     def heard(self, wanted, datagrams=40):
         return any(wanted in self.socket.recv(4096).decode() for _ in range(datagrams))
-
-    def call(self, action, **words):
-        request = urllib.request.Request(f"http://{self.ready['http']}/", json.dumps(words).encode(), {
-            "X-Amz-Target": f"AmazonSQS.{action}", "Content-Type": "application/x-amz-json-1.0"})
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return json.loads(answer.read() or b"{}")
 
 
 class Packages(unittest.TestCase):
@@ -174,21 +176,21 @@ class Packages(unittest.TestCase):
         with Unit() as unit:
             self.assertTrue(unit.heard("READY=1"))
             self.assertTrue(unit.heard("WATCHDOG=1"))
-            url = unit.call("CreateQueue", QueueName="kept")["QueueUrl"]
+            url = unit.sqs.call("CreateQueue", QueueName="kept")["QueueUrl"]
             for number in range(MESSAGES):
-                unit.call("SendMessage", QueueUrl=url, MessageBody=f"message {number}")
+                unit.sqs.call("SendMessage", QueueUrl=url, MessageBody=f"message {number}")
         self.assertEqual(unit.code, 0)
 
     def test_5_a_newer_version_has_all_messages_and_settings(self):
         before = CONFIG.read_text()
-        install(newer(package("pawl")))
+        install(changed(package("pawl"), "Version", r"\1.1"))
         self.assertEqual(CONFIG.read_text(), before)
         with Unit() as unit:
             self.assertEqual(unit.ready["recovered_messages"], MESSAGES)
-            url = unit.call("GetQueueUrl", QueueName="kept")["QueueUrl"]
+            url = unit.sqs.call("GetQueueUrl", QueueName="kept")["QueueUrl"]
             bodies = set()
             for _ in range(MESSAGES):
-                answer = unit.call("ReceiveMessage", QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=600)
+                answer = unit.sqs.call("ReceiveMessage", QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=600)
                 bodies |= {message["Body"] for message in answer.get("Messages", [])}
         self.assertEqual(bodies, {f"message {number}" for number in range(MESSAGES)})
 
@@ -225,11 +227,7 @@ class Packages(unittest.TestCase):
                               (["--out", "/proc/no"], "Name a directory")):
             options = words if "--out" in words else ["--out", OUT, *words]
             self.assertIn(wanted, run(ROOT / "tools/package", *options, code=1))
-        run("dpkg-deb", "-R", package("pawl"), PLACE / "foreign")
-        control = PLACE / "foreign/DEBIAN/control"
-        control.write_text(re.sub(r"^Architecture: .*$", "Architecture: s390x", control.read_text(), flags=re.M))
-        run("dpkg-deb", "--root-owner-group", "--build", PLACE / "foreign", SYSTEM / "tmp/foreign.deb")
-        shutil.rmtree(PLACE / "foreign")
+        shutil.copy(changed(package("pawl"), "Architecture", "s390x"), SYSTEM / "tmp/foreign.deb")
         self.assertIn("architecture", inside("dpkg", "-i", "/tmp/foreign.deb", code=1))
 
 
