@@ -98,6 +98,8 @@ enum class Mutant : std::uint8_t {
   free_shared_body,          // the body of a fan-out goes with the first of its messages
   count_shared_body_twice,   // the body of a fan-out counts each of its messages twice
   skip_listed_queue,         // a slice of the list of queues begins behind its first queue
+  peek_leases_as_visible,    // a peek shows leased messages as visible
+  skip_peeked_message,       // a slice of a peek begins behind its first message
   // Work of a part that nothing arms: of the log (LogPart), or of the shard (ShardPart).
   forget_to_arm_checkpoint,  // a checkpoint is due, or its manifest
   forget_to_arm_rest,        // the log rests

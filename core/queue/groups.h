@@ -63,6 +63,8 @@ class Groups {
   std::uint64_t visible() const { return visible_; }
   std::size_t size() const { return groups_.taken(); }
   const TextKey& name_of(std::uint32_t row) const { return groups_[row].name; }
+  // FIFO: the slot of the first message of a group.
+  std::uint32_t first_of(std::uint32_t row) const { return groups_[row].first; }
 
   // FIFO: the first message of the next group; the others follow by Slot::next_in_group. The caller
   // changes its state; a group that stays ready is next again.

@@ -46,6 +46,7 @@ enum class Op : std::uint8_t {
   undeliver,  // a delivery that did not reach its receiver: visible again, receive count restored
   purge,
   count,       // depth of the queue
+  peek,        // a slice of the queue's messages in every state, without receiving them
   start_move,  // dead letters go back to their source or elsewhere
   cancel_move,
   list_moves,
@@ -193,6 +194,41 @@ struct QueueSlice {
   QueueId next = QueueId::none;     // out: begin of the next slice; none: this was the last
 };
 
+// A message as a peek finds it. Its body is in a delivery with the same number, unless its state is
+// `unreadable` or it is not in the log yet.
+struct PeekedMessage {
+  enum class State : std::uint8_t {
+    undurable,  // nobody may receive it before it is durable
+    delayed,
+    visible,
+    in_flight,
+    moving,      // to another queue
+    unreadable,  // its body cannot be read; the next startup tries again
+  };
+  Seq seq = 0;
+  State state{};
+  Instant until;           // delayed, in flight: when it is visible
+  Instant first_received;  // if its receive count is not 0
+  std::uint32_t receive_count = 0;
+  Seq behind = 0;  // FIFO: the message of its group that it waits for; 0: none
+};
+
+// Parameters and results of peek. All messages are a series of slices, each from the `next` of the
+// one before: a message that stays in the queue is in exactly one.
+struct PeekSlice {
+  using State = PeekedMessage::State;
+  // One slice looks at so many messages; core/shard/peek.h has the time that this takes.
+  static constexpr std::uint32_t looks_max = 512;
+  static constexpr std::uint32_t all_states = 0x3F;
+  static constexpr std::uint32_t bit(State state) { return 1u << static_cast<unsigned>(state); }
+
+  Seq from = 0;                         // in
+  std::uint32_t looks = looks_max;      // in: 1..looks_max
+  std::uint32_t states = all_states;    // in: bits of the states to list
+  std::vector<PeekedMessage> messages;  // out: by number; at most as many as there are deliveries
+  Seq next = 0;                         // out: begin of the next slice; 0: this was the last
+};
+
 struct Transfer;
 
 // The shard loop's notes about a request, also about the one inside a transfer
@@ -241,6 +277,8 @@ struct Request {
   ReplayParams* replay = nullptr;  // start_replay, cancel_replay, list_replays
   Transfer* transfer = nullptr;
   QueueSlice* slice = nullptr;  // list_queues; `queue` is the lowest id of the slice
+  // Its deliveries have positions, numbers and contents alone; receive.bytes_max counts.
+  PeekSlice* peek = nullptr;
 
   const QueueSpec* spec = nullptr;           // create_queue
   std::span<const AttributeChange> changes;  // set_attributes

@@ -5,6 +5,7 @@
 
 #include "core/base/check.h"
 #include "core/base/mutant.h"
+#include "core/shard/peek.h"
 #include "core/shard/queue_list.h"
 
 namespace pawl {
@@ -18,6 +19,7 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
   if (request.op == Op::transfer) return apply_transfer(request, now, effects);
   if (request.op == Op::fan_out) return sends_.fan_out(request, now, effects);
   if (request.op == Op::list_queues) return list_queues(state_, request, effects);
+  if (request.op == Op::peek) return peek(state_, request, effects);
   Queue* const queue = state_.find_queue(request.queue);
   if (queue == nullptr) {
     request.error = Errc::no_such_queue;
@@ -59,6 +61,7 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
     case Op::fan_out:
     case Op::transfer:
     case Op::list_queues:
+    case Op::peek:
     case Op::create_queue:
     case Op::delete_queue:
     case Op::set_attributes:

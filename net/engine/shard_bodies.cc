@@ -2,8 +2,10 @@
 // Bodies of messages: used in place in the log's memory, or read from the disk when they are only
 // there.
 #include <algorithm>
+#include <utility>
 
 #include "core/base/check.h"
+#include "core/shard/peek.h"
 #include "net/engine/shard_loop.h"
 
 namespace pawl {
@@ -21,7 +23,7 @@ void ShardLoop::fetch(Request& request, bool copy) {
   RequestRoute& route = request.route;
   CHECK(request.delivered <= request.deliveries.size(), "{} deliveries", request.delivered);
   CHECK(route.fetched == 0 && route.unread == 0, "{} bodies were fetched", route.fetched);
-  stats_.received += request.delivered;
+  if (request.op == Op::receive) stats_.received += request.delivered;
   const std::span<Delivery> deliveries = request.deliveries.first(request.delivered);
   const auto in_memory = [this](const Delivery& d) { return log_->in_memory(d.position); };
   route.held = !std::ranges::all_of(deliveries, in_memory);
@@ -84,7 +86,7 @@ bool ShardLoop::take_bodies() {
 }
 
 // `record` null: the body cannot be read. The message is not delivered, neither now nor before the
-// next startup.
+// next startup; a peek changes nothing for others.
 void ShardLoop::take_body(Request& request, Delivery& delivery, const std::byte* record,
                           bool copy) {
   delivery.copy = 0;
@@ -105,6 +107,7 @@ void ShardLoop::take_body(Request& request, Delivery& delivery, const std::byte*
   }
   if (record != nullptr) return;
   delivery.copy = Delivery::unreadable;
+  if (request.op == Op::peek) return;
   ++stats_.unreadable;
   stats_.unreadable_queue = request.queue;
   stats_.unreadable_seq = delivery.seq;
@@ -120,8 +123,12 @@ void ShardLoop::resolve(Request& request) {
   for (const Delivery& delivery : left)
     if (request.route.held) log_->unpin(delivery.position);
   request.unfetched = static_cast<std::uint32_t>(left.size());
-  CHECK(stats_.received >= left.size(), "{} of {}", left.size(), stats_.received);
-  stats_.received -= left.size();
+  const bool shortened = request.op == Op::peek && !left.empty();
+  if (shortened) end_before(*request.peek, left.front().seq);
+  if (request.op == Op::receive) {
+    CHECK(stats_.received >= left.size(), "{} of {}", left.size(), stats_.received);
+    stats_.received -= left.size();
+  }
   std::span<Delivery> fetched = request.deliveries.first(request.route.fetched);
   const auto good = [](const Delivery& d) { return d.copy != Delivery::unreadable; };
   if (!std::ranges::all_of(fetched, good)) {  // rare, and stable_partition() allocates
@@ -131,6 +138,7 @@ void ShardLoop::resolve(Request& request) {
     std::rotate(bad.begin(), bad.end(), left.end());
     request.delivered -= request.unreadable;
   }
+  if (shortened) request.delivered -= std::exchange(request.unfetched, 0);
   if (request.route.copied.empty()) return;
   for (Delivery& delivery : fetched) {
     CHECK(delivery.copy < request.route.copied.size(), "at {} of {}", delivery.copy,

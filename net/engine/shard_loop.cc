@@ -305,7 +305,7 @@ void ShardLoop::append(Instant now) {
     if (request.route.unflushed || lsn <= log_->committed()) request.durability = Durability::fsync;
     // Bodies are copied for a waiting response, because they may be deleted before it leaves, and
     // for another shard, because it cannot read them here.
-    if (request.op == Op::receive)
+    if (request.op == Op::receive || request.op == Op::peek)
       fetch(request, request.route.unflushed || request.home != port_->self());
     if (request.route.unflushed) {
       CHECK(waiting_.empty() || waiting_.back().lsn <= lsn, "the log went back to {}", lsn);

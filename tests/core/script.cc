@@ -175,6 +175,7 @@ std::string Script::perform_request(const Step& step) {
   }
   if (step.verb == "once") return send_once(step);
   if (step.verb == "receive") return receive(step);
+  if (step.verb == "peek") return peek(step);
   if (step.verb == "fill" || step.verb == "take") return in_bulk(step);
   if (step.verb == "delete") return with_handles(Op::delete_message, step);
   if (step.verb == "change") return with_handles(Op::change_visibility, step);
@@ -231,6 +232,42 @@ std::string Script::receive(const Step& step) {
   if (const auto as = step.options.find("as"); as != step.options.end())
     waiting_[as->second] = &ask;
   return outcome(ask);
+}
+
+// Applied outside of a turn, so that it shows whether a peek leaves anything to do.
+std::string Script::peek(const Step& step) {
+  const auto option = [&](const char* name, Seq otherwise) {
+    const auto at = step.options.find(name);
+    return at == step.options.end() ? otherwise : std::stoull(at->second);
+  };
+  PeekSlice slice{.from = option("from", 0),
+                  .looks = static_cast<std::uint32_t>(option("looks", PeekSlice::looks_max)),
+                  .states = static_cast<std::uint32_t>(option("states", PeekSlice::all_states))};
+  std::vector<Delivery> bodies(option("space", PeekSlice::looks_max));
+  Request request{.op = Op::peek, .queue = queues_.at(step.words[0]), .deliveries = bodies};
+  request.peek = &slice;
+  Effects effects;
+  world_.shard().apply(request, world_.now(), effects);
+  EXPECT_EQ(effects.replies.size(), 1u);
+  EXPECT_FALSE(effects.replies.front().after_flush || effects.has_records());
+  EXPECT_TRUE(effects.freed.empty() && effects.transfers.empty());
+  if (request.error != Errc::ok) return std::string(name_of(request.error));
+  static constexpr const char* names[] = {"undurable", "delayed", "visible",
+                                          "in_flight", "moving",  "unreadable"};
+  std::vector<std::string> said;
+  const Delivery* body = bodies.data();
+  for (const PeekedMessage& message : slice.messages) {
+    const bool stored = body != bodies.data() + request.delivered && body->seq == message.seq;
+    said.push_back(fmt::format(
+        "{}:{}", stored ? world_.body_at((body++)->position) : std::to_string(message.seq),
+        names[static_cast<int>(message.state)]));
+    if (message.receive_count > 0) said.back() += fmt::format("#{}", message.receive_count);
+    if (message.until != Instant{})
+      said.back() += fmt::format("+{}", (message.until - world_.now()).ms);
+    if (message.behind != 0) said.back() += fmt::format("<{}", message.behind);
+  }
+  if (slice.next != 0) said.push_back(fmt::format("next={}", slice.next));
+  return said.empty() ? "none" : join_texts(said, " ");
 }
 
 // Sends or receives in batches of 1000, until `words[1]` messages are done.

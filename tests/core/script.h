@@ -19,6 +19,10 @@
 //   W -> ...               the answer of receive W          cancel W
 //   delete Q HANDLE...     change Q T HANDLE...             undeliver Q [attempt=ID] HANDLE...
 //   purge Q                count Q -> visible/in flight/delayed
+//   peek Q [from=N] [looks=N] [space=N] [states=BITS]
+//     -> BODY:STATE[#receives][+ms][<number] ... [next=N]
+//     +ms until it is visible; <number of the message of its group that it waits for; a message
+//     that is not in the log is named by its number
 //   move Q [to=Q] [rate=N]    stop_move Q N -> moved
 //   moves Q -> N:STATUS:moved/to_move[:failure] ...
 //   advance T              wakes at every deadline on the way      jump T  wakes only at the end
@@ -47,6 +51,7 @@ class Script {
  public:
   explicit Script(const ShardLimits& limits = {}) : world_(limits) {}
   void run(std::string_view steps);
+  std::string answer(std::string_view step) { return perform(parse(step)); }
   ShardHarness& world() { return world_; }
   QueueId queue(const std::string& name) const { return queues_.at(name); }
   const ReceiptHandle& handle(const std::string& name) const { return handles_.at(name); }
@@ -69,6 +74,7 @@ class Script {
   std::string perform_on_disk(const Step& step);
   std::string send_once(const Step& step);
   std::string receive(const Step& step);
+  std::string peek(const Step& step);
   std::string in_bulk(const Step& step);
   std::string with_handles(Op op, const Step& step);
   std::string outcome(const Ask& ask);

@@ -51,7 +51,8 @@ struct Call {
   std::string destination;  // for start_move and start_replay
   std::string filter;       // for start_replay
   ReplayParams replay;
-  QueueSlice slice;           // for list_queues
+  QueueSlice slice;  // for list_queues
+  PeekSlice peek;
   std::string attempt_text;   // attempt id of a receive
   std::uint32_t attempt = 0;  // number of the attempt; 0: none
   // Messages that `sends` or `receipts` name; for a receive the delivered messages, once known.

@@ -14,6 +14,7 @@ constexpr std::uint32_t no_message = UINT32_MAX;
 constexpr std::size_t dedups_kept = 24;
 constexpr std::string_view account = "000000000000";
 constexpr std::string_view topic_name = "own-topic";  // gives numbers to published messages
+constexpr std::uint64_t peek_bytes_max = 8192;        // so that a slice may end before its queue
 constexpr std::size_t replays_a_queue = 9;            // with more the broker forgets the first
 
 AttributeChange number(Attribute attribute, std::int64_t value) { return {attribute, value, {}}; }
@@ -81,6 +82,7 @@ bool Clients::perform(Act act, std::uint32_t client) {
       return with_handles(Op::change_visibility, client);
     case Act::count:
       submit(make(Op::count, client, queue));
+      peek(client, queue, 0, peek_bytes_max);
       return true;
     case Act::purge:
       submit(make(Op::purge, client, queue));
@@ -483,6 +485,24 @@ void Clients::list_queues(ShardId shard, QueueId from) {
   call.slice.rows = 2;
   call.alone = true;
   submit(call);
+}
+
+// The response to a slice asks for the next one.
+Call& Clients::peek(std::uint32_t client, std::uint32_t queue, Seq from, std::uint64_t bytes_max) {
+  Call& call = make(Op::peek, client, queue);
+  call.deliveries.resize(PeekSlice::looks_max);
+  call.peek.from = from;
+  call.request.receive.bytes_max = bytes_max;
+  submit(call);
+  return call;
+}
+
+// Each whole queue in one slice.
+void Clients::peek_all() {
+  for (std::uint32_t queue = 0; queue < model_->queues().size(); ++queue) {
+    if (model_->queues()[queue].state == QueueRow::State::deleted) continue;
+    peek(plan_.clients, queue, 0, UINT64_MAX).alone = true;
+  }
 }
 
 // --- replay tasks ---

@@ -67,11 +67,13 @@ void Clients::begin(Call& call) {
   call.replay.filter = call.filter;
   request.replay = &call.replay;
   request.slice = &call.slice;
+  request.peek = &call.peek;
   request.receive.attempt = call.attempt_text;
   const bool inside = world_->inside_turn();
   call.asked_step = inside ? world_->step() - 1 : world_->step();
   call.asked_at = world_->now();
-  call.exact = !inside && call.home == call.target;
+  // The response to a peek may wait for the disk.
+  call.exact = !inside && call.home == call.target && call.op != Op::peek;
   call.decided_step = 0;
   ++busy_[call.client];
   under_way_.push_back(&call);
@@ -94,11 +96,13 @@ void Clients::on_response(ShardId home, Request& request) {
   }
   call.state = Call::State::answered;
   if (request.op == Op::receive) call.applied ? put_in_order(call) : recognise(call);
+  if (request.op == Op::peek) recognise_peeked(call);
   answers_.push_back(&call);
   if (request.op == Op::fan_out) share_answer(call);
   // A client may submit its next request within the response, as a connection handles pipelined
-  // requests.
-  if (may_go_on_ && homes_[call.client] == home && random_.chance(plan_.inside, 100))
+  // requests. Not for a peek: it comes in addition to a count, so requests would grow without end.
+  if (may_go_on_ && request.op != Op::peek && homes_[call.client] == home &&
+      random_.chance(plan_.inside, 100))
     act_as(call.client);
 }
 
@@ -164,7 +168,8 @@ void Clients::on_turn(const Turn& turn) {
         call->request.op == Op::delete_message && call->request.durability != Durability::fsync;
     return !at_once && call->request.op != Op::receive &&
            call->request.op != Op::change_visibility && call->request.op != Op::undeliver &&
-           call->request.op != Op::count && call->request.op != Op::list_queues;
+           call->request.op != Op::count && call->request.op != Op::list_queues &&
+           call->request.op != Op::peek;
   };
   const auto hear_all = [&](auto which) {
     for (Call* call : heard_)
@@ -246,6 +251,11 @@ void Clients::recognise(Call& call) {
   }
 }
 
+void Clients::recognise_peeked(Call& call) {
+  for (const Delivery& delivery : call.request.deliveries.first(call.request.delivered))
+    call.messages.push_back(model_->recognise(call, delivery));
+}
+
 // Unreadable messages follow the messages in the response, and no client holds them.
 void Clients::put_in_order(Call& call) {
   std::vector<std::uint32_t> messages;
@@ -281,6 +291,8 @@ void Clients::hear(Call& call, const Turn& turn) {
   finish(call);
   if (call.op == Op::list_queues && call.slice.next != QueueId::none)
     list_queues(call.target, call.slice.next);
+  if (call.op == Op::peek && call.request.error == Errc::ok && call.peek.next != 0)
+    peek(call.client, call.queue, call.peek.next, call.request.receive.bytes_max);
 }
 
 void Clients::undeliver(Call& call) {

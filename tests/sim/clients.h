@@ -41,6 +41,7 @@ class Clients final : public BrokerObserver {
   bool delete_held();  // false: no receipt handle was held
   void send_one(std::uint32_t queue);
   void list_queues();
+  void peek_all();
   void list_all();
   void create_all();
 
@@ -68,8 +69,10 @@ class Clients final : public BrokerObserver {
   void begin(Call& call);
   void submit(Call& call);
   void list_queues(ShardId shard, QueueId from);
+  Call& peek(std::uint32_t client, std::uint32_t queue, Seq from, std::uint64_t bytes_max);
   void finish(Call& call);
   void recognise(Call& call);
+  void recognise_peeked(Call& call);
   void put_in_order(Call& call);
   void hear(Call& call, const Turn& turn);
   void deliver_in_order(const Turn& turn);

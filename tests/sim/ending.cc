@@ -36,6 +36,7 @@ void Simulation::end() {
   if (clients_.under_way() != 0)
     return trace_.broken("every request is answered", "{} are not", clients_.under_way());
   clients_.list_queues();
+  clients_.peek_all();
   if (!settle()) return;
   if (plan_.strict) run_until(world_.now_us() + name_wait_us);
   clients_.create_all();

@@ -379,6 +379,8 @@ void Model::answered(Call& call, const Turn& turn) {
       return answered_count(call, turn);
     case Op::list_queues:
       return answered_queues(call, turn);
+    case Op::peek:
+      return answered_peek(call, turn);
     case Op::create_queue:
       return answered_create(call);
     case Op::delete_queue:

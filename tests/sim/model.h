@@ -328,6 +328,20 @@ class Model {
   void answered_purge(const Call& call, const Turn& turn);
   void answered_count(const Call& call, const Turn& turn);
   void answered_queues(const Call& call, const Turn& turn);
+  void answered_peek(const Call& call, const Turn& turn);
+  // The state of a message when a call is decided, as far as the model knows it.
+  struct Standing {
+    bool settled = false;  // no change of it is under way
+    bool ready = false, hidden = false;
+    bool received = false, never = false;  // neither: unknown
+    bool may_be_visible() const { return !hidden; }
+    bool may_be_in_flight() const { return !ready && !(settled && never); }
+    bool may_be_delayed() const { return !ready && !(settled && received); }
+  };
+  static std::uint64_t step_before(const Call& call);
+  void check_peeked(const Call& call, const Turn& turn, const QueueRow& queue,
+                    const PeekedMessage& shown);
+  Standing standing(const Call& call, const Turn& turn, const ModelMessage& message) const;
   void check_counts(const Call& call, const Turn& turn, QueueRow& queue, const QueueCounts& counts);
   bool queue_answers(const Call& call);
   void adopt_config(const Call& call, const QueueConfig& config, QueueRow& queue);

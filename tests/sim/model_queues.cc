@@ -292,11 +292,27 @@ void Model::answered_count(const Call& call, const Turn& turn) {
   check_counts(call, turn, row(call), call.request.counts);
 }
 
+// The call was decided in this turn or later.
+std::uint64_t Model::step_before(const Call& call) {
+  return call.exact ? call.decided_step : call.asked_step + 1;
+}
+
+Model::Standing Model::standing(const Call& call, const Turn& turn,
+                                const ModelMessage& message) const {
+  const View& view = message.view;
+  const bool settled = view.step < step_before(call) && message.moves == 0;
+  const Instant fired = call.exact ? turn.fired : call.fired_when_asked;
+  return {.settled = settled,
+          .ready = settled && view.from_high <= fired,
+          .hidden = settled && view.from_low > decided_high(call, turn),
+          .received = view.received.low > 0,
+          .never = view.received.high == 0};
+}
+
 void Model::check_counts(const Call& call, const Turn& turn, QueueRow& queue,
                          const QueueCounts& counts) {
-  const std::uint64_t step = call.exact ? call.decided_step : call.asked_step + 1;
+  const std::uint64_t step = step_before(call);
   const Instant fired = call.exact ? turn.fired : call.fired_when_asked;
-  const Instant high = decided_high(call, turn);
   Range visible, in_flight, delayed;
   const auto add = [](Range& range, bool sure, bool may) {
     range.low += sure ? 1 : 0;
@@ -306,17 +322,12 @@ void Model::check_counts(const Call& call, const Turn& turn, QueueRow& queue,
   for (const std::uint32_t id : queue.messages) {
     const ModelMessage& message = messages_[id];
     if (message.decided_step == 0 || must_be_expired(message, fired)) continue;
-    const View& view = message.view;
-    const bool settled = view.step < step && message.moves == 0;
+    const Standing is = standing(call, turn, message);
     const bool alive =
-        surely_alive(message) && message.acked_step < step && settled && !message.wanders;
-    const bool ready = settled && view.from_high <= fired;
-    const bool hidden = settled && view.from_low > high;
-    const bool received = view.received.low > 0;
-    const bool never = view.received.high == 0;
-    add(visible, alive && ready, !hidden);
-    add(in_flight, alive && hidden && received, !ready && !(settled && never));
-    add(delayed, alive && hidden && never, !ready && !(settled && received));
+        surely_alive(message) && message.acked_step < step && is.settled && !message.wanders;
+    add(visible, alive && is.ready, is.may_be_visible());
+    add(in_flight, alive && is.hidden && is.received, is.may_be_in_flight());
+    add(delayed, alive && is.hidden && is.never, is.may_be_delayed());
   }
   // Messages that may have arrived from other queues.
   const auto own = static_cast<std::uint32_t>(&queue - queues_.data());
@@ -362,6 +373,43 @@ void Model::answered_queues(const Call& call, const Turn& turn) {
     adopt_config(call, *found->second->config, queue);
     check_counts(call, turn, queue, found->second->counts);
   }
+}
+
+void Model::answered_peek(const Call& call, const Turn& turn) {
+  if (!queue_answers(call)) return;
+  QueueRow& queue = row(call);
+  const PeekSlice& slice = call.peek;
+  QueueCounts counts;
+  Seq before = 0;
+  for (const PeekedMessage& shown : slice.messages) {
+    if (shown.seq <= before || shown.seq < slice.from ||
+        (slice.next != 0 && shown.seq >= slice.next))
+      trace_->broken("a peek has each message once", "seq {} of queue {} behind {}, from {} to {}",
+                     shown.seq, raw(queue.id), before, slice.from, slice.next);
+    before = shown.seq;
+    counts.visible += shown.state == PeekedMessage::State::visible;
+    counts.in_flight += shown.state == PeekedMessage::State::in_flight;
+    counts.delayed += shown.state == PeekedMessage::State::delayed;
+    check_peeked(call, turn, queue, shown);
+  }
+  if (slice.from == 0 && slice.next == 0) check_counts(call, turn, queue, counts);
+}
+
+void Model::check_peeked(const Call& call, const Turn& turn, const QueueRow& queue,
+                         const PeekedMessage& shown) {
+  using State = PeekedMessage::State;
+  const auto found = queue.by_seq.find(shown.seq);
+  if (found == queue.by_seq.end()) return;
+  const ModelMessage& message = messages_[found->second];
+  if (!surely_alive(message) || message.wanders || &row(message) != &queue) return;
+  const Standing is = standing(call, turn, message);
+  const bool fits = shown.state == State::visible     ? is.may_be_visible()
+                    : shown.state == State::in_flight ? is.may_be_in_flight()
+                    : shown.state == State::delayed   ? is.may_be_delayed()
+                                                      : true;
+  if (!fits || (is.settled && !message.view.received.holds(shown.receive_count)))
+    trace_->broken("a peek shows the state", "seq {} of queue {}: state {}, received {} times",
+                   shown.seq, raw(queue.id), static_cast<int>(shown.state), shown.receive_count);
 }
 
 }  // namespace pawl::sim

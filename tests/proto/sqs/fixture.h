@@ -126,6 +126,7 @@ class FakeBroker {
       case Op::list_replays:
       case Op::transfer:
       case Op::list_queues:
+      case Op::peek:
         FAIL() << "never routed";
       case Op::none:
         return;

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/shard/peek.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+#include "core/base/mutant.h"
+
+namespace pawl {
+namespace {
+
+using Peeked = PeekedMessage::State;
+
+// A found message, and its record.
+struct Found {
+  PeekedMessage message;
+  LogPos position = log_pos_none;
+};
+
+Peeked state_of(const Slot& slot) {
+  switch (slot.state) {
+    case Slot::State::sent:
+      return Peeked::undurable;
+    case Slot::State::delayed:
+      return Peeked::delayed;
+    case Slot::State::visible:
+      return Peeked::visible;
+    case Slot::State::in_flight:
+      return Peeked::in_flight;
+    case Slot::State::moving:
+      return Peeked::moving;
+    case Slot::State::free:
+      break;
+  }
+  CHECK(false, "seq {} has a free slot", slot.seq);
+}
+
+// The message that this one of a FIFO queue waits for; 0: none that was looked at.
+Seq hidden_before(const ShardState& state, const Slot& slot, const Groups& groups) {
+  const Slot* hidden = &state.slots[groups.first_of(slot.group)];
+  if (hidden->state == Slot::State::visible) {
+    std::uint32_t row = slot.prev_in_group;
+    hidden = nullptr;
+    for (std::uint32_t i = 0; i < group_looks_max && row != 0 && hidden == nullptr; ++i) {
+      const Slot& before = state.slots[row];
+      if (before.state != Slot::State::visible) hidden = &before;
+      row = before.prev_in_group;
+    }
+  }
+  return hidden != nullptr && hidden->seq < slot.seq ? hidden->seq : 0;
+}
+
+Found from_slot(const ShardState& state, const Queue& queue, const Slot& slot) {
+  CHECK(slot.queue == queue.id, "a slot of queue {}", raw(slot.queue));
+  Found found{
+      .message = {.seq = slot.seq, .state = state_of(slot), .receive_count = slot.receive_count},
+      .position = slot.position
+  };
+  PeekedMessage& message = found.message;
+  if (message.state == Peeked::delayed || message.state == Peeked::in_flight)
+    message.until = slot.deadline;
+  if (message.receive_count > 0) message.first_received = slot.first_received();
+  if (queue.config->is_fifo() && slot.group != 0)
+    message.behind = hidden_before(state, slot, *queue.groups);
+  return found;
+}
+
+Found look_at(const ShardState& state, const Queue& queue, Seq seq, IndexEntry indexed) {
+  if (indexed.is_slot()) return from_slot(state, queue, state.slots[indexed.slot()]);
+  if (indexed.is_lease()) {
+    Found found = from_slot(state, queue, state.leases->slot_of(indexed));
+    if (MUTANT(peek_leases_as_visible)) found.message.state = Peeked::visible;
+    return found;
+  }
+  const bool ready = queue.index.is_ready(seq);
+  return {
+      .message = {.seq = seq, .state = ready ? Peeked::visible : Peeked::undurable},
+      .position = indexed.position()
+  };
+}
+
+// The message set aside at `seq` or behind it; null: none.
+const TrackedMessage* set_aside_from(const Queue& queue, Seq seq) {
+  const auto at = std::ranges::lower_bound(queue.set_aside, seq, {}, &TrackedMessage::seq);
+  return at == queue.set_aside.end() ? nullptr : &*at;
+}
+
+// The first message at `seq` or behind it; number 0: none.
+Found next_from(const ShardState& state, const Queue& queue, Seq seq) {
+  const Seq indexed = queue.index.first_from(seq);
+  const TrackedMessage* const aside = set_aside_from(queue, seq);
+  if (aside != nullptr && (indexed == 0 || aside->seq < indexed)) {
+    PeekedMessage message{
+        .seq = aside->seq, .state = Peeked::unreadable, .receive_count = aside->receive_count};
+    if (aside->receive_count > 0)
+      message.first_received = aside->since - milliseconds(aside->first_ms_before);
+    return {.message = message};
+  }
+  return indexed == 0 ? Found{} : look_at(state, queue, indexed, queue.index.find(indexed));
+}
+
+}  // namespace
+
+void peek(const ShardState& state, Request& request, Effects& effects) {
+  CHECK(request.peek != nullptr, "a peek without a slice");
+  PeekSlice& slice = *request.peek;
+  CHECK(slice.looks > 0 && slice.looks <= PeekSlice::looks_max, "{} looks", slice.looks);
+  CHECK(!request.deliveries.empty(), "a peek without space for a message");
+  slice.messages.clear();
+  slice.next = 0;
+  request.delivered = 0;
+  effects.replies.push_back({&request, false});
+  const Queue* const existing = state.existing_queue(raw(request.queue));
+  if (existing == nullptr) {
+    const ConfigPtr* const config = state.directory->find(request.queue);
+    const bool here = config != nullptr && (*config)->owner == state.identity.id;
+    if (!here) request.error = Errc::no_such_queue;
+    return;
+  }
+  const Queue& queue = *existing;
+  const Seq start = std::max({slice.from, queue.low, queue.expired});
+  Found found = next_from(state, queue, start);
+  if (MUTANT(skip_peeked_message) && found.message.seq != 0)
+    found = next_from(state, queue, found.message.seq + 1);
+  for (std::uint32_t looks = 0; found.message.seq != 0 && looks < slice.looks &&
+                                slice.messages.size() < request.deliveries.size();
+       ++looks) {
+    const PeekedMessage& message = found.message;
+    if ((slice.states & PeekSlice::bit(message.state)) != 0) {
+      slice.messages.push_back(message);
+      if (found.position != log_pos_none) {
+        Delivery& delivery = request.deliveries[request.delivered++];
+        delivery = Delivery();
+        delivery.position = found.position;
+        delivery.seq = message.seq;
+      }
+    }
+    found = next_from(state, queue, message.seq + 1);
+  }
+  slice.next = found.message.seq;
+  CHECK(slice.next == 0 || slice.next > start, "the peek goes back to {}", slice.next);
+}
+
+void end_before(PeekSlice& slice, Seq seq) {
+  const auto at = std::ranges::lower_bound(slice.messages, seq, {}, &PeekedMessage::seq);
+  CHECK(at != slice.messages.end() && at->seq == seq, "the slice has no message {}", seq);
+  slice.messages.erase(at, slice.messages.end());
+  slice.next = seq;
+}
+
+}  // namespace pawl
