@@ -7,6 +7,7 @@
 
 #include "core/base/check.h"
 #include "proto/call_state.h"
+#include "proto/http/accept.h"
 #include "proto/sqs/call.h"
 #include "proto/text/form.h"
 #include "proto/text/text.h"
@@ -33,22 +34,6 @@ CallStep plain(HttpCallState& s, std::uint16_t status, std::string_view body) {
   s.plain_type = body.starts_with('<') ? xml_type : "text/plain; charset=utf-8";
   s.plain_body = body;
   return CallStep::respond;
-}
-
-// True if Accept names JSON before any type of XML.
-bool accepts_json(std::string_view accept) {
-  while (!accept.empty()) {
-    const std::size_t comma = std::min(accept.find(','), accept.size());
-    std::string_view type = accept.substr(0, comma);
-    type = type.substr(0, type.find(';'));
-    while (type.starts_with(' ')) type.remove_prefix(1);
-    while (type.ends_with(' ')) type.remove_suffix(1);
-    if (equals_ignoring_case(type, "application/json")) return true;
-    if (equals_ignoring_case(type, "text/xml") || equals_ignoring_case(type, "application/xml"))
-      return false;
-    accept.remove_prefix(std::min(comma + 1, accept.size()));
-  }
-  return false;
 }
 
 // A GET without an action gets no JSON: AWS answers it before reading Accept.

@@ -198,7 +198,7 @@ struct QueueSlice {
 // `unreadable` or it is not in the log yet.
 struct PeekedMessage {
   enum class State : std::uint8_t {
-    undurable,  // nobody may receive it before it is durable
+    not_durable,  // nobody may receive it before it is durable
     delayed,
     visible,
     in_flight,

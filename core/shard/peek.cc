@@ -20,7 +20,7 @@ struct Found {
 Peeked state_of(const Slot& slot) {
   switch (slot.state) {
     case Slot::State::sent:
-      return Peeked::undurable;
+      return Peeked::not_durable;
     case Slot::State::delayed:
       return Peeked::delayed;
     case Slot::State::visible:
@@ -74,7 +74,7 @@ Found look_at(const ShardState& state, const Queue& queue, Seq seq, IndexEntry i
   }
   const bool ready = queue.index.is_ready(seq);
   return {
-      .message = {.seq = seq, .state = ready ? Peeked::visible : Peeked::undurable},
+      .message = {.seq = seq, .state = ready ? Peeked::visible : Peeked::not_durable},
       .position = indexed.position()
   };
 }

@@ -3,7 +3,7 @@
 //
 //   slice from number 0 --next--> slice from `next` --next--> ... --> next is 0: all were shown
 //
-// Nothing changes: no count, no order, no timer, no record; a queue without a message gets no state.
+// Nothing changes: no count, no order, no timer, no record; an empty queue gets no state.
 // The response waits for no flush. The shard loop adds the bodies, and ends the slice where they
 // reach Request::receive.bytes_max.
 //

@@ -33,15 +33,22 @@ std::optional<std::string> advance_of(std::string_view body) {
 struct DevCall::Page {
   std::string_view path;
   std::string_view action;
-  std::string_view method;  // GET allows HEAD too
+  std::string_view method;  // GET allows HEAD too; GET or POST allows all three
   CallStep (DevCall::*begin)(const HttpRequest&, const Directory&, DevControl&);
+  bool below = false;  // paths below this one are the page too
+
+  bool is(std::string_view asked) const {
+    return asked == path || (below && asked.starts_with(path) && asked[path.size()] == '/');
+  }
 };
 
 const DevCall::Page DevCall::pages[] = {
-    {"/_localstack/health", "DevHealth", "GET",  &DevCall::health},
-    {"/_pawl/reset",        "DevReset",  "POST", &DevCall::reset },
-    {"/_pawl/clock",        "DevClock",  "POST", &DevCall::clock },
-    {"/_pawl/wait",         "DevWait",   "GET",  &DevCall::wait  },
+    {"/_localstack/health", "DevHealth", "GET", &DevCall::health},
+    {"/_pawl/reset", "DevReset", "POST", &DevCall::reset},
+    {"/_pawl/clock", "DevClock", "POST", &DevCall::clock},
+    {"/_pawl/wait", "DevWait", "GET", &DevCall::wait},
+    {"/_pawl/messages", "DevMessages", "GET", &DevCall::messages},
+    {MessagePages::localstack_path, "DevMessages", "GET or POST", &DevCall::messages, true},
 };
 
 CallStep DevCall::begin(const HttpRequest& http, std::string_view account,
@@ -49,21 +56,24 @@ CallStep DevCall::begin(const HttpRequest& http, std::string_view account,
   action_ = {};
   wait_ = {};
   caller_ = account;
+  settings_ = &settings;
   routes_.clear();
   if (settings.dev == nullptr) {
     return refuse(404, fmt::format("{} is a path of development servers. Start the server with "
                                    "--dev to use it.",
                                    http.path));
   }
-  const Page* const page = std::ranges::find(pages, http.path, &Page::path);
+  const Page* const page =
+      std::ranges::find_if(pages, [&](const Page& one) { return one.is(http.path); });
   if (page == std::end(pages)) {
     std::string paths;
     for (const Page& one : pages) paths += fmt::format(" {} {}", one.method, one.path);
     return refuse(404, fmt::format("There is no page {}. There are{}.", http.path, paths));
   }
   action_ = page->action;
-  const bool reads = http.method == "GET" || http.method == "HEAD";
-  if (reads ? page->method != "GET" : http.method != page->method)
+  const std::string_view method = http.method == "HEAD" ? "GET" : http.method;
+  if (method != page->method &&
+      (page->method != "GET or POST" || (method != "GET" && method != "POST")))
     return refuse(405, fmt::format("{} must be a {}.", page->path, page->method));
   return (this->*page->begin)(http, directory, *settings.dev);
 }
@@ -83,11 +93,13 @@ CallStep DevCall::refuse(std::uint16_t status, std::string why) {
 }
 
 std::size_t DevCall::memory() const {
-  return sizeof *this + body_.capacity() + doomed_.capacity() * sizeof(QueueId) +
-         requests_.capacity() * sizeof(Request) + routes_.capacity() * sizeof(CallRoute);
+  return sizeof *this + body_.capacity() + (messages_ == nullptr ? 0 : messages_->memory()) +
+         doomed_.capacity() * sizeof(QueueId) + requests_.capacity() * sizeof(Request) +
+         routes_.capacity() * sizeof(CallRoute);
 }
 
 CallStep DevCall::resume() {
+  if (action_ == "DevMessages") return follow_messages(messages_->resume());
   const auto failed = std::ranges::find_if(requests_, [](const Request& request) {
     return request.error != Errc::ok && request.error != Errc::no_such_queue;
   });
@@ -206,6 +218,18 @@ CallStep DevCall::wait(const HttpRequest& http, const Directory& directory, DevC
   doomed_.clear();
   deleted_ = 0;
   return route_one(Op::count);
+}
+
+CallStep DevCall::messages(const HttpRequest& http, const Directory& directory, DevControl&) {
+  if (messages_ == nullptr) messages_ = std::make_unique<MessagePages>();
+  return follow_messages(messages_->begin(http, caller_, directory, *settings_));
+}
+
+CallStep DevCall::follow_messages(CallStep step) {
+  if (step == CallStep::respond)
+    return answer(messages_->status(), std::move(messages_->body()), messages_->content_type());
+  routes_.assign(1, messages_->route());
+  return step;
 }
 
 CallStep DevCall::route_one(Op op) {

@@ -7,6 +7,8 @@
 //   GET  /_pawl/wait?queue=NAME&visible=10[&timeout=5s][&account=ID]
 //                                         answers when that many messages or more are visible; with
 //                                         visible=0 when the queue has none in any state
+//   GET  /_pawl/messages?queue=NAME, /_aws/sqs/messages?QueueUrl=URL
+//                                         a queue's messages: message_pages.h
 //
 // A wait asks the queue's shard for the counts, rests, and asks again.
 //
@@ -19,6 +21,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +31,7 @@
 #include "core/queue/directory.h"
 #include "core/queue/request.h"
 #include "proto/aws/call_types.h"
+#include "proto/dev/message_pages.h"
 #include "proto/http/parser.h"
 #include "proto/text/form.h"
 
@@ -77,6 +81,8 @@ class DevCall {
   CallStep reset(const HttpRequest& http, const Directory& directory, DevControl& control);
   CallStep clock(const HttpRequest& http, const Directory& directory, DevControl& control);
   CallStep wait(const HttpRequest& http, const Directory& directory, DevControl& control);
+  CallStep messages(const HttpRequest& http, const Directory& directory, DevControl& control);
+  CallStep follow_messages(CallStep step);
   CallStep read_wait(const Form& form, std::string_view& queue, std::string_view& account);
   CallStep delete_next();
   CallStep route_one(Op op);
@@ -96,6 +102,8 @@ class DevCall {
   };
   Wait wait_;
   std::string_view caller_;  // the account of the request
+  const CallSettings* settings_ = nullptr;
+  std::unique_ptr<MessagePages> messages_;
   std::vector<Request> requests_;
   std::vector<CallRoute> routes_;
 };

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "core/base/check.h"
-#include "proto/aws/arn.h"
 #include "proto/aws/notification.h"
 #include "proto/sqs/actions.h"
-#include "proto/text/base64.h"
+#include "proto/sqs/message_writer.h"
 #include "proto/text/md5_lanes.h"
 
 namespace pawl::sqs {
@@ -20,44 +18,12 @@ using F = SqsFault;
 using M = SqsMember;
 using Next = CallStep;
 
-constexpr std::string_view system_names[] = {
-    "SenderId",
-    "SentTimestamp",
-    "ApproximateReceiveCount",
-    "ApproximateFirstReceiveTimestamp",
-    "AWSTraceHeader",
-    "MessageGroupId",
-    "MessageDeduplicationId",
-    "SequenceNumber",
-    "DeadLetterQueueSourceArn",
-};
-// The order is that of system_names.
-enum SystemName : unsigned {
-  sender_id,
-  sent_timestamp,
-  receive_count,
-  first_receive,
-  trace_header,
-  group_id,
-  deduplication_id,
-  sequence,
-  source_arn,
-};
-constexpr std::uint32_t all_names = (1u << std::size(system_names)) - 1;
-
-std::uint32_t name_bit(std::string_view name) {
-  for (unsigned i = 0; i < std::size(system_names); ++i) {
-    if (system_names[i] == name) return 1u << i;
-  }
-  return 0;
-}
-
 enum class Unknown : bool { refused, ignored };
 
 bool select_system_names(const std::vector<std::string_view>& names, Unknown unknown,
                          std::uint32_t& out, Refusal& refusal) {
   for (const std::string_view name : names) {
-    const std::uint32_t selected = name == "All" ? all_names : name_bit(name);
+    const std::uint32_t selected = name == "All" ? all_system_names : system_name_bit(name);
     if (selected == 0 && unknown == Unknown::refused) {
       return refusal.because(F::invalid_attribute_name, "Unknown Attribute {}.", shown(name));
     }
@@ -130,126 +96,6 @@ BodyDigests body_digests(std::span<const Delivery> deliveries) {
   return out;
 }
 
-// Writes messages. Each text that a helper makes is valid only until the next one is made.
-class MessageWriter {
- public:
-  MessageWriter(SqsState& s, SqsResult& result) : s_(s), result_(result) {}
-
-  void write(const Delivery& delivery, const Md5& body_md5) {
-    result_.begin_item("Message");
-    const bool own = delivery.id == MessageId{};  // false: moved here from another queue
-    const MessageId id =
-        own ? message_id(s_.config->secret, s_.request.queue, delivery.seq) : delivery.id;
-    const std::array<char, 36> uuid = uuid_text(id);
-    result_.plain("MessageId", {uuid.data(), uuid.size()});
-    result_.plain("ReceiptHandle", base64(delivery.handle));
-    const Content& content = delivery.content;
-    result_.plain("MD5OfBody", hex(body_md5));
-    result_.text("Body", content.body);
-    if (s_.system_names != 0) write_system(delivery);
-    write_attributes(content.attributes);
-    result_.end_item("Message");
-  }
-
- private:
-  void write_system(const Delivery& delivery) {
-    bool any = false;
-    for (unsigned name = 0; name < std::size(system_names); ++name) {
-      if ((s_.system_names >> name & 1) == 0) continue;
-      const std::string_view value = system_value(static_cast<SystemName>(name), delivery);
-      if (value.empty()) continue;
-      if (!any) result_.begin_map("Attributes");
-      any = true;
-      result_.pair("Attribute", system_names[name], value);
-    }
-    if (any) result_.end_map();
-  }
-
-  // The attribute's value; empty if the message does not have it.
-  std::string_view system_value(SystemName name, const Delivery& delivery) {
-    const Content& content = delivery.content;
-    switch (name) {
-      case sender_id:
-        return content.sender.empty() ? s_.queue_account : content.sender;
-      case sent_timestamp:
-        return decimal(s_.config->shift->wall(delivery.sent).ms);
-      case receive_count:
-        return decimal(delivery.receive_count);
-      case first_receive:
-        return decimal(s_.config->shift->wall(delivery.first_received).ms);
-      case trace_header:
-        return stored(content, name);
-      case group_id:  // pawl 0.1 stored it with the trace header
-        return content.group.empty() ? stored(content, name) : content.group;
-      case deduplication_id:
-        return content.dedup_id;
-      case sequence:
-        if (!s_.fifo) return {};
-        write_sequence_number(digits_, delivery.seq);
-        return {digits_.data(), digits_.size()};
-      case source_arn:
-        return arn_of_origin(content.origin);
-    }
-    return {};
-  }
-
-  static std::string_view stored(const Content& content, SystemName name) {
-    AttributeReader reader(content.system);
-    for (MessageAttribute a; reader.next(a);) {
-      if (a.name == system_names[name]) return a.value;
-    }
-    return {};
-  }
-
-  std::string_view arn_of_origin(std::string_view origin) {
-    if (origin.empty()) return {};
-    const QueueName source = QueueName::from_text(origin);
-    s_.scratch = arn_of(s_.config->region, source.account, source.name);
-    return s_.scratch;
-  }
-
-  void write_attributes(std::string_view encoded) {
-    constexpr std::string_view xml_name = "MessageAttribute";
-    Md5 digest;
-    if (encoded.empty() || !attributes_md5(encoded, s_.attribute_names, digest)) return;
-    result_.plain("MD5OfMessageAttributes", hex(digest));
-    result_.begin_map("MessageAttributes");
-    AttributeReader reader(encoded);
-    for (MessageAttribute a; reader.next(a);) {
-      if (!s_.attribute_names.wants(a.name)) continue;
-      result_.begin_pair(xml_name, a.name);
-      if (a.kind == AttributeKind::bytes) {
-        result_.plain("BinaryValue", base64({reinterpret_cast<const std::uint8_t*>(a.value.data()),
-                                             a.value.size()}));
-      } else {
-        result_.text("StringValue", a.value);
-      }
-      result_.text("DataType", a.type);
-      result_.end_pair(xml_name);
-    }
-    result_.end_map();
-  }
-
-  std::string_view base64(std::span<const std::uint8_t> bytes) {
-    s_.scratch.clear();
-    append_base64(s_.scratch, bytes);
-    return s_.scratch;
-  }
-  std::string_view hex(const Md5& digest) {
-    hex_ = hex_text(digest);
-    return {hex_.data(), hex_.size()};
-  }
-  std::string_view decimal(std::int64_t number) {
-    const auto end = std::to_chars(digits_.data(), digits_.data() + digits_.size(), number).ptr;
-    return {digits_.data(), end};
-  }
-
-  SqsState& s_;
-  SqsResult& result_;
-  std::array<char, 20> digits_{};
-  Md5Text hex_{};
-};
-
 }  // namespace
 
 Next receive_message(SqsState& s) {
@@ -298,7 +144,13 @@ Next undeliver_rest(SqsState& s) {
 
 void receive_message_result(SqsState& s, SqsResult& result) {
   if (s.answered == 0) return;
-  MessageWriter writer(s, result);
+  MessageWriter writer({.settings = *s.config,
+                        .queue = s.request.queue,
+                        .account = s.queue_account,
+                        .fifo = s.fifo,
+                        .system_names = s.system_names,
+                        .attributes = s.attribute_names},
+                       result, s.scratch);
   const auto deliveries = s.request.deliveries.first(s.answered);
   const BodyDigests digests = body_digests(deliveries);
   result.begin_list("Messages");

@@ -128,6 +128,7 @@ void append_error(const SqsState& s, const SqsFaultInfo& fault, std::string& bod
     case SqsForm::xml:
       return append_xml_error(s, fault, body);
     case SqsForm::query_json:
+    case SqsForm::tree:
       return append_query_json_error(s, fault, body);
   }
 }
@@ -167,6 +168,7 @@ std::string_view content_type(const SqsState& s) {
     case SqsForm::xml:
       return xml_type;
     case SqsForm::query_json:
+    case SqsForm::tree:
       return query_json_type;
   }
   return {};
@@ -187,6 +189,7 @@ void write_result(SqsState& s, std::string& out) {
     case SqsForm::xml:
       return append_xml_result(s, out);
     case SqsForm::query_json:
+    case SqsForm::tree:
       return append_query_json_result(s, out);
   }
 }

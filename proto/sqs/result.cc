@@ -24,6 +24,7 @@ void SqsResult::number(std::string_view name, std::int64_t value) {
 void SqsResult::key(std::string_view name) {
   if (form_ == SqsForm::query_json && name == "Messages") name = "messages";
   if (form_ == SqsForm::query_json && name == "QueueUrls") name = "queueUrls";
+  if (form_ == SqsForm::tree) name.remove_suffix(1);  // without its s
   json_.plain_key(name);
 }
 
@@ -50,7 +51,7 @@ void SqsResult::end_list() {
 }
 
 void SqsResult::begin_map(std::string_view name) {
-  if (form_ == SqsForm::query_json) return begin_list(name);
+  if (form_ == SqsForm::query_json || form_ == SqsForm::tree) return begin_list(name);
   if (is_xml()) return;
   key(name);
   json_.begin_object();
@@ -84,7 +85,7 @@ void SqsResult::end_pair(std::string_view xml_name) {
 }
 
 void SqsResult::end_map() {
-  if (form_ == SqsForm::query_json) return end_list();
+  if (form_ == SqsForm::query_json || form_ == SqsForm::tree) return end_list();
   if (!is_xml()) json_.end_object();
 }
 

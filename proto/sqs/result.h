@@ -12,6 +12,9 @@
 // is a list of Query's pairs: "Attributes":[{"Name":"k","Value":"v"}]. As on AWS, the names of the
 // lists of messages and of queue URLs begin in lower case.
 //
+// The fourth form is LocalStack's JSON for a message: as the third, but named as in Query:
+// "Attribute":[{"Name":"k","Value":"v"}].
+//
 // AWS omits empty lists and maps, except in ListDeadLetterSourceQueues: the caller opens no others.
 //
 // Errors: none. Owner: the caller's string, appended to.
@@ -26,7 +29,7 @@
 
 namespace pawl {
 
-enum class SqsForm : std::uint8_t { json, xml, query_json };
+enum class SqsForm : std::uint8_t { json, xml, query_json, tree };
 
 class SqsResult {
  public:

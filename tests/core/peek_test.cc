@@ -25,7 +25,7 @@ TEST(Peek, ShowsAMessageOfALeaseAsOneOfASlot) {
 
 TEST(Peek, ShowsWhatIsNotDurableYet) {
   run("queue q | hold | send q a as w | send q b delay=5 as w2 | "
-      "peek q -> a:undurable b:undurable | flush | peek q -> a:visible b:delayed+5000");
+      "peek q -> a:not_durable b:not_durable | flush | peek q -> a:visible b:delayed+5000");
 }
 
 TEST(Peek, ShowsWhatMovesAndWhatCannotBeRead) {

@@ -252,8 +252,8 @@ std::string Script::peek(const Step& step) {
   EXPECT_FALSE(effects.replies.front().after_flush || effects.has_records());
   EXPECT_TRUE(effects.freed.empty() && effects.transfers.empty());
   if (request.error != Errc::ok) return std::string(name_of(request.error));
-  static constexpr const char* names[] = {"undurable", "delayed", "visible",
-                                          "in_flight", "moving",  "unreadable"};
+  static constexpr const char* names[] = {"not_durable", "delayed", "visible",
+                                          "in_flight",   "moving",  "unreadable"};
   std::vector<std::string> said;
   const Delivery* body = bodies.data();
   for (const PeekedMessage& message : slice.messages) {

@@ -11,7 +11,7 @@ namespace {
 
 // Writes members in each form; in JSON they are members of an object.
 struct Written {
-  std::string json, xml, query_json;
+  std::string json, xml, query_json, tree;
 };
 Written written(const std::function<void(SqsResult&)>& write) {
   const auto in = [&](SqsForm form) {
@@ -20,7 +20,7 @@ Written written(const std::function<void(SqsResult&)>& write) {
     write(result);
     return out;
   };
-  return {in(SqsForm::json), in(SqsForm::xml), in(SqsForm::query_json)};
+  return {in(SqsForm::json), in(SqsForm::xml), in(SqsForm::query_json), in(SqsForm::tree)};
 }
 
 TEST(SqsResult, WritesScalars) {
@@ -47,6 +47,7 @@ TEST(SqsResult, WritesAListOfObjects) {
   EXPECT_EQ(w.json, R"("Messages":[{"Body":"a"},{"Body":"b"}])");
   EXPECT_EQ(w.xml, "<Message><Body>a</Body></Message><Message><Body>b</Body></Message>");
   EXPECT_EQ(w.query_json, R"("messages":[{"Body":"a"},{"Body":"b"}])");
+  EXPECT_EQ(w.tree, R"("Message":[{"Body":"a"},{"Body":"b"}])");
 }
 
 TEST(SqsResult, WritesAListOfTexts) {

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/sqs/message_writer.h"
+
+#include <charconv>
+#include <iterator>
+
+#include "core/queue/receipt.h"
+#include "proto/aws/arn.h"
+#include "proto/aws/message_rules.h"
+#include "proto/text/base64.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::string_view system_names[] = {
+    "SenderId",
+    "SentTimestamp",
+    "ApproximateReceiveCount",
+    "ApproximateFirstReceiveTimestamp",
+    "AWSTraceHeader",
+    "MessageGroupId",
+    "MessageDeduplicationId",
+    "SequenceNumber",
+    "DeadLetterQueueSourceArn",
+};
+// The order is that of system_names.
+enum SystemName : unsigned {
+  sender_id,
+  sent_timestamp,
+  receive_count,
+  first_receive,
+  trace_header,
+  group_id,
+  deduplication_id,
+  sequence,
+  source_arn,
+};
+static_assert(all_system_names == (1u << std::size(system_names)) - 1);
+
+std::string_view stored_system_value(const Content& content, SystemName name) {
+  AttributeReader reader(content.system);
+  for (MessageAttribute a; reader.next(a);) {
+    if (a.name == system_names[name]) return a.value;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::uint32_t system_name_bit(std::string_view name) {
+  for (unsigned i = 0; i < std::size(system_names); ++i) {
+    if (system_names[i] == name) return 1u << i;
+  }
+  return 0;
+}
+
+void MessageWriter::write(const Delivery& delivery, const Md5& body_md5) {
+  begin(delivery);
+  result_.plain("ReceiptHandle", base64(delivery.handle));
+  write_content(delivery, body_md5, {});
+  end();
+}
+
+void MessageWriter::begin_peeked(const Delivery& delivery, const Md5& body_md5,
+                                 std::span<const Pair> more) {
+  begin(delivery);
+  write_content(delivery, body_md5, more);
+}
+
+void MessageWriter::begin(const Delivery& delivery) {
+  result_.begin_item("Message");
+  const bool own = delivery.id == MessageId{};  // false: moved here from another queue
+  const MessageId id =
+      own ? message_id(scope_.settings.secret, scope_.queue, delivery.seq) : delivery.id;
+  const std::array<char, 36> uuid = uuid_text(id);
+  result_.plain("MessageId", {uuid.data(), uuid.size()});
+}
+
+void MessageWriter::write_content(const Delivery& delivery, const Md5& body_md5,
+                                  std::span<const Pair> more) {
+  const Content& content = delivery.content;
+  result_.plain("MD5OfBody", hex(body_md5));
+  result_.text("Body", content.body);
+  if (scope_.system_names != 0) write_system(delivery, more);
+  write_attributes(content.attributes);
+}
+
+void MessageWriter::write_system(const Delivery& delivery, std::span<const Pair> more) {
+  bool any = false;
+  const auto write_one = [&](std::string_view name, std::string_view value) {
+    if (!any) result_.begin_map("Attributes");
+    any = true;
+    result_.pair("Attribute", name, value);
+  };
+  for (unsigned name = 0; name < std::size(system_names); ++name) {
+    if ((scope_.system_names >> name & 1) == 0) continue;
+    const std::string_view value = system_value(name, delivery);
+    if (!value.empty()) write_one(system_names[name], value);
+  }
+  for (const auto& [name, value] : more) write_one(name, value);
+  if (any) result_.end_map();
+}
+
+// The attribute's value; empty if the message does not have it.
+std::string_view MessageWriter::system_value(unsigned name, const Delivery& delivery) {
+  const Content& content = delivery.content;
+  switch (static_cast<SystemName>(name)) {
+    case sender_id:
+      return content.sender.empty() ? scope_.account : content.sender;
+    case sent_timestamp:
+      return decimal(scope_.settings.shift->wall(delivery.sent).ms);
+    case receive_count:
+      return decimal(delivery.receive_count);
+    case first_receive:
+      return decimal(scope_.settings.shift->wall(delivery.first_received).ms);
+    case trace_header:
+      return stored_system_value(content, trace_header);
+    case group_id:  // pawl 0.1 stored it with the trace header
+      return content.group.empty() ? stored_system_value(content, group_id) : content.group;
+    case deduplication_id:
+      return content.dedup_id;
+    case sequence:
+      if (!scope_.fifo) return {};
+      write_sequence_number(digits_, delivery.seq);
+      return {digits_.data(), digits_.size()};
+    case source_arn:
+      return arn_of_origin(content.origin);
+  }
+  return {};
+}
+
+std::string_view MessageWriter::arn_of_origin(std::string_view origin) {
+  if (origin.empty()) return {};
+  const QueueName source = QueueName::from_text(origin);
+  scratch_ = arn_of(scope_.settings.region, source.account, source.name);
+  return scratch_;
+}
+
+void MessageWriter::write_attributes(std::string_view encoded) {
+  constexpr std::string_view xml_name = "MessageAttribute";
+  Md5 digest;
+  if (encoded.empty() || !attributes_md5(encoded, scope_.attributes, digest)) return;
+  result_.plain("MD5OfMessageAttributes", hex(digest));
+  result_.begin_map("MessageAttributes");
+  AttributeReader reader(encoded);
+  for (MessageAttribute a; reader.next(a);) {
+    if (!scope_.attributes.wants(a.name)) continue;
+    result_.begin_pair(xml_name, a.name);
+    if (a.kind == AttributeKind::bytes) {
+      result_.plain("BinaryValue", base64({reinterpret_cast<const std::uint8_t*>(a.value.data()),
+                                           a.value.size()}));
+    } else {
+      result_.text("StringValue", a.value);
+    }
+    result_.text("DataType", a.type);
+    result_.end_pair(xml_name);
+  }
+  result_.end_map();
+}
+
+std::string_view MessageWriter::base64(std::span<const std::uint8_t> bytes) {
+  scratch_.clear();
+  append_base64(scratch_, bytes);
+  return scratch_;
+}
+
+std::string_view MessageWriter::hex(const Md5& digest) {
+  hex_ = hex_text(digest);
+  return {hex_.data(), hex_.size()};
+}
+
+std::string_view MessageWriter::decimal(std::int64_t number) {
+  const auto end = std::to_chars(digits_.data(), digits_.data() + digits_.size(), number).ptr;
+  return {digits_.data(), end};
+}
+
+}  // namespace pawl

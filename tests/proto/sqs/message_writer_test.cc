@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/sqs/message_writer.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+#include "core/base/time_shift.h"
+
+namespace pawl {
+namespace {
+
+class MessageWriterTest : public ::testing::Test {
+ protected:
+  MessageWriterTest() {
+    shift_.set_us(7'000);
+    settings_.shift = &shift_;
+    delivery_.seq = 5;
+    delivery_.sent = Instant{1000};
+    delivery_.content.body = "b";
+    delivery_.content.group = "g";
+    delivery_.id = {1, 2};
+  }
+
+  std::string written(SqsForm form, bool peeked, std::uint32_t names = all_system_names) {
+    std::string out, scratch;
+    SqsResult result(out, form);
+    MessageWriter writer({.settings = settings_,
+                          .queue = QueueId{3},
+                          .account = "000000000000",
+                          .fifo = true,
+                          .system_names = names,
+                          .attributes = filter_},
+                         result, scratch);
+    if (!peeked) {
+      writer.write(delivery_, {});
+      return out;
+    }
+    const std::array<MessageWriter::Pair, 1> more = {{{"IsVisible", "true"}}};
+    writer.begin_peeked(delivery_, {}, more);
+    result.number("Number", 5);
+    writer.end();
+    return out;
+  }
+
+  TimeShift shift_;
+  CallSettings settings_;
+  AttributeFilter filter_;
+  Delivery delivery_;
+};
+
+TEST_F(MessageWriterTest, WritesAReceivedMessageWithItsHandle) {
+  delivery_.receive_count = 1;
+  delivery_.first_received = Instant{2000};
+  const std::string json = written(SqsForm::json, false);
+  EXPECT_TRUE(json.contains(R"("ReceiptHandle":"AAAA)")) << json;
+  EXPECT_TRUE(json.contains(R"("SentTimestamp":"1007")")) << json;
+  EXPECT_TRUE(json.contains(R"("ApproximateFirstReceiveTimestamp":"2007")")) << json;
+  EXPECT_TRUE(json.contains(R"("SequenceNumber":"00000000000000000005")")) << json;
+}
+
+TEST_F(MessageWriterTest, WritesAPeekedMessageWithoutAHandleAndWithFurtherMembers) {
+  const std::string json = written(SqsForm::json, true);
+  EXPECT_FALSE(json.contains("ReceiptHandle")) << json;
+  EXPECT_TRUE(json.contains(R"("ApproximateReceiveCount":"0")")) << json;
+  EXPECT_TRUE(json.contains(R"("ApproximateFirstReceiveTimestamp":"0")")) << json;
+  EXPECT_TRUE(json.ends_with(R"("IsVisible":"true"},"Number":5})")) << json;
+  const std::string tree = written(SqsForm::tree, true);
+  EXPECT_TRUE(tree.contains(R"({"Name":"IsVisible","Value":"true"}],"Number":5})")) << tree;
+  const std::string xml = written(SqsForm::xml, true);
+  EXPECT_TRUE(xml.ends_with("<Number>5</Number></Message>")) << xml;
+}
+
+TEST_F(MessageWriterTest, WritesTheNamedAttributesAlone) {
+  EXPECT_EQ(system_name_bit("MessageGroupId"), 1u << 5);
+  EXPECT_EQ(system_name_bit("messagegroupid"), 0u);
+  const std::string json = written(SqsForm::json, false, system_name_bit("MessageGroupId"));
+  EXPECT_TRUE(json.ends_with(R"("Attributes":{"MessageGroupId":"g"}})")) << json;
+  EXPECT_FALSE(written(SqsForm::json, false, 0).contains("Attributes"));
+}
+
+}  // namespace
+}  // namespace pawl
