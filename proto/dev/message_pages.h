@@ -11,7 +11,7 @@
 // It asks for the messages slice after slice, and writes each slice when it arrives.
 //
 // Units:  epoch ms, as in SQS; `Number` counts the messages of a queue in the order of their sends.
-// Limits: messages_max, bytes_max. The first page ends there with `next`; LocalStack's has an error.
+// Limits: messages_max, bytes_max. The first page ends there with `next`; LocalStack's refuses.
 // Errors: the status with a sentence, or with an error of SQS in LocalStack's form.
 // Owner:  the DevCall. Memory used by the request stays valid until the next begin.
 // Source: LocalStack's documentation, "SQS developer endpoints".
