@@ -131,7 +131,8 @@ Result<void> Recovery::clear_tail() {
   return disk_.sync_now(file);
 }
 
-// Makes space for the first messages, at most that of a log at rest. A full disk has none, and is no reason not to start.
+// Makes space for the first messages, at most that of a log at rest. A full disk has none, and is
+// no reason not to start.
 Result<void> Recovery::make_ahead() {
   SegmentPool& pool = log_->pool_;
   const std::uint64_t reserve = log_->space_.least_reserve();
