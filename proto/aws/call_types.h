@@ -7,8 +7,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "core/base/ids.h"
 #include "core/base/time_shift.h"
@@ -18,6 +21,7 @@
 namespace pawl {
 
 class DevControl;
+class Directory;
 class Keyring;
 
 inline constexpr std::size_t account_bytes_max = 64;  // fits into the records of the log
@@ -25,6 +29,29 @@ inline constexpr std::size_t account_bytes_max = 64;  // fits into the records o
 // Retries of a change that conflicted with another one: those of one shard wait for each other
 // (net/engine/change_lines.h), those of different shards meet.
 inline constexpr unsigned change_retries_max = 100;
+
+// A request and its target shard.
+struct CallRoute {
+  Request* request = nullptr;
+  ShardId target{};
+};
+
+enum class CallStep : std::uint8_t {
+  respond,  // the response is ready
+  route,    // apply the call's routes, concurrently if there are several, then resume the call
+};
+
+// Work of many requests, such as the declared queues of a configuration file.
+class RoutedWork {
+ public:
+  virtual ~RoutedWork() = default;
+  virtual CallStep begin(const Directory& directory) = 0;
+  virtual std::span<const CallRoute> routes() const = 0;
+  virtual CallStep resume() = 0;
+  // After `respond`; empty: all is done.
+  virtual std::string_view fault() const = 0;
+  virtual bool may_retry() const = 0;  // the fault may be gone later
+};
 
 // Settings of the server, shared by all calls; they must outlive the calls.
 struct CallSettings {
@@ -40,17 +67,9 @@ struct CallSettings {
   // Null, except on a development server. There, without keys, an access key id of 12 digits is the
   // caller's account.
   DevControl* dev = nullptr;
-};
-
-// A request and its target shard.
-struct CallRoute {
-  Request* request = nullptr;
-  ShardId target{};
-};
-
-enum class CallStep : std::uint8_t {
-  respond,  // the response is ready
-  route,    // apply the call's routes, concurrently if there are several, then resume the call
+  // Makes what the configuration file declares for an account, or for all if it is empty. Null: the
+  // file declares nothing.
+  std::function<std::unique_ptr<RoutedWork>(std::string_view account)> declare;
 };
 
 }  // namespace pawl

@@ -58,6 +58,9 @@ CallStep DevCall::begin(const HttpRequest& http, std::string_view account,
   caller_ = account;
   settings_ = &settings;
   routes_.clear();
+  declared_.reset();
+  declared_begun_ = false;
+  make_declared_ = settings.declare;
   if (settings.dev == nullptr) {
     return refuse(404, fmt::format("{} is a path of development servers. Start the server with "
                                    "--dev to use it.",
@@ -100,6 +103,7 @@ std::size_t DevCall::memory() const {
 
 CallStep DevCall::resume() {
   if (action_ == "DevMessages") return follow_messages(messages_->resume());
+  if (declared_begun_) return follow_declared(declared_->resume());
   const auto failed = std::ranges::find_if(requests_, [](const Request& request) {
     return request.error != Errc::ok && request.error != Errc::no_such_queue;
   });
@@ -107,7 +111,9 @@ CallStep DevCall::resume() {
   if (failed != requests_.end())
     return refuse(503, fmt::format("The server answered {}. Retry.", name_of(failed->error)));
   if (wait_.queue != QueueId::none) return judge_counts();
-  return deleted_ < doomed_.size() ? delete_next() : answer(200, "{}", json_text);
+  if (deleted_ < doomed_.size()) return delete_next();
+  if (action_ == "DevReset") return declare();
+  return answer(200, "{}", json_text);
 }
 
 // --- the pages ---
@@ -135,8 +141,25 @@ CallStep DevCall::reset(const HttpRequest& http, const Directory& directory, Dev
     if (account.empty() || owning_account(config->account) == account)
       doomed_.push_back(config->id);
   });
-  if (doomed_.empty()) return answer(200, "{}", json_text);
-  return delete_next();
+  directory_ = &directory;
+  if (make_declared_) declared_ = make_declared_(account);
+  return doomed_.empty() ? declare() : delete_next();
+}
+
+// Makes the declared queues anew.
+CallStep DevCall::declare() {
+  if (declared_ == nullptr) return answer(200, "{}", json_text);
+  CHECK(!declared_begun_, "a reset declares once");
+  declared_begun_ = true;
+  return follow_declared(declared_->begin(*directory_));
+}
+
+CallStep DevCall::follow_declared(CallStep step) {
+  const auto routes = declared_->routes();
+  routes_.assign(routes.begin(), routes.end());
+  if (step == CallStep::route) return step;
+  return declared_->fault().empty() ? answer(200, "{}", json_text)
+                                    : refuse(503, std::string(declared_->fault()));
 }
 
 CallStep DevCall::delete_next() {

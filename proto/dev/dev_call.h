@@ -2,7 +2,8 @@
 // DevCall: a request to a development server (`pawl serve --dev`) that no AWS service has.
 //
 //   GET  /_localstack/health              {"services":{"sqs":"running",...}}, as LocalStack answers
-//   POST /_pawl/reset[?account=ID]        deletes all queues and topics, or those of one account
+//   POST /_pawl/reset[?account=ID]        deletes all queues and topics, or those of one account;
+//                                         then makes the declared ones anew
 //   POST /_pawl/clock {"advance":"15m"}   so much time passes at once
 //   GET  /_pawl/wait?queue=NAME&visible=10[&timeout=5s][&account=ID]
 //                                         answers when that many messages or more are visible; with
@@ -21,6 +22,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -85,6 +87,8 @@ class DevCall {
   CallStep follow_messages(CallStep step);
   CallStep read_wait(const Form& form, std::string_view& queue, std::string_view& account);
   CallStep delete_next();
+  CallStep declare();
+  CallStep follow_declared(CallStep step);
   CallStep route_one(Op op);
   CallStep judge_counts();
 
@@ -104,6 +108,11 @@ class DevCall {
   std::string_view caller_;  // the account of the request
   const CallSettings* settings_ = nullptr;
   std::unique_ptr<MessagePages> messages_;
+  // A reset: the declared queues, made after the deletions; null: there are none.
+  std::function<std::unique_ptr<RoutedWork>(std::string_view)> make_declared_;
+  std::unique_ptr<RoutedWork> declared_;
+  bool declared_begun_ = false;
+  const Directory* directory_ = nullptr;
   std::vector<Request> requests_;
   std::vector<CallRoute> routes_;
 };

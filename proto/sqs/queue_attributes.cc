@@ -318,6 +318,22 @@ bool refuse_fifo_name(Refusal& refusal) {
                          "length");
 }
 
+std::string allowed_values(std::string_view name) {
+  const Row* const row = find(name);
+  if (row == nullptr) return {};
+  std::string values;
+  if (row->kind == RowKind::integer)
+    values = std::to_string(row->min) + " to " + std::to_string(row->max);
+  if (row->kind == RowKind::truth) values = "true or false";
+  if (row->kind == RowKind::choice) {
+    const std::size_t words = static_cast<std::size_t>(row->max) + 1;
+    values = join_texts(std::span(row->words).first(words), ", ");
+  }
+  if (row->fifo != Fifo::either && !values.empty())
+    values += ", for FIFO queues, whose names end in .fifo";
+  return values;
+}
+
 std::span<const Attribute> settable_attributes() { return settable; }
 
 std::string_view name_of(Attribute attribute) {

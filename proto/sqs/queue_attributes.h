@@ -37,6 +37,9 @@ std::string_view name_of(Attribute attribute);
 // The value in SQS's form; empty if the queue does not have the attribute.
 std::string text_of(Attribute attribute, const QueueConfig& queue);
 
+// The allowed values of a settable attribute, for an error text; empty: a policy, or no such name.
+std::string allowed_values(std::string_view name);
+
 // Refuses a name that a FIFO queue cannot have; always returns false.
 bool refuse_fifo_name(Refusal& refusal);
 

@@ -118,6 +118,50 @@ TEST_F(DevCallTest, AResetDeletesAllQueuesOfAllOrOfOneAccount) {
   EXPECT_EQ(call_.status(), 503);
 }
 
+// A declaration of one request.
+class FakeDeclared final : public RoutedWork {
+ public:
+  FakeDeclared(std::string account, std::string& begun, std::string fault)
+      : account_(std::move(account)), begun_(&begun), fault_(std::move(fault)) {}
+  CallStep begin(const Directory&) override {
+    *begun_ = account_.empty() ? "all" : account_;
+    routes_.push_back({&request_, control_shard});
+    return CallStep::route;
+  }
+  std::span<const CallRoute> routes() const override { return routes_; }
+  CallStep resume() override { return CallStep::respond; }
+  std::string_view fault() const override { return fault_; }
+  bool may_retry() const override { return false; }
+
+ private:
+  std::string account_;
+  std::string* begun_;
+  std::string fault_;
+  Request request_;
+  std::vector<CallRoute> routes_;
+};
+
+TEST_F(DevCallTest, AResetMakesDeclaredQueuesAfterTheDeletions) {
+  std::string begun, fault;
+  settings_.declare = [&](std::string_view account) {
+    return std::make_unique<FakeDeclared>(std::string(account), begun, fault);
+  };
+  EXPECT_EQ(begin("POST", "/_pawl/reset"), CallStep::route) << "there is no queue";
+  EXPECT_EQ(begun, "all");
+  EXPECT_EQ(call_.resume(), CallStep::respond);
+  EXPECT_EQ(call_.status(), 200);
+  add("111111111111", "b");
+  begun.clear();
+  fault = "f:1:1: no";
+  EXPECT_EQ(begin("POST", "/_pawl/reset?account=111111111111"), CallStep::route);
+  EXPECT_EQ(begun, "") << "the deletions come first";
+  EXPECT_EQ(call_.resume(), CallStep::route);
+  EXPECT_EQ(begun, "111111111111");
+  EXPECT_EQ(call_.resume(), CallStep::respond);
+  EXPECT_EQ(call_.status(), 503);
+  EXPECT_EQ(call_.body(), "f:1:1: no\n");
+}
+
 TEST_F(DevCallTest, AResetOfManyQueuesTakesSeveralRounds) {
   for (std::size_t i = 0; i < 2 * DevCall::routes_max + 5; ++i)
     add("000000000000", fmt::format("q{}", i));

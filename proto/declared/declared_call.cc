@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/declared/declared_call.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/check.h"
+#include "proto/call.h"
+#include "proto/http/parser.h"
+#include "proto/sns/call.h"
+#include "proto/text/json_value.h"
+#include "proto/text/text.h"
+
+namespace pawl {
+
+// Its texts stay in place while the call runs.
+struct DeclaredCall::One {
+  const DeclaredAction* action = nullptr;
+  CallSettings settings;
+  HttpCall call;
+  std::string body, target;
+  std::array<HttpHeader, 3> headers;
+  HttpRequest request;
+  CallStep step = CallStep::respond;
+};
+
+DeclaredCall::DeclaredCall(std::shared_ptr<const DeclaredRows> rows, std::string_view account,
+                           const CallSettings& settings, std::uint64_t request_number)
+    : settings_(settings), request_number_(request_number) {
+  CHECK(rows != nullptr, "there is no declaration");
+  for (const DeclaredRow& row : *rows)
+    if (account.empty() || row.account == account) rows_.push_back(row);
+  settings_.keys =
+      nullptr;  // the file needs no signature, and has the rights of each row's account
+  settings_.dev = nullptr;
+  settings_.declare = nullptr;
+}
+
+DeclaredCall::~DeclaredCall() = default;
+
+CallStep DeclaredCall::begin(const Directory& directory) {
+  CHECK(directory_ == nullptr, "a declaration is applied once");
+  directory_ = &directory;
+  plan_ = plan_declared(rows_, directory, settings_);
+  fault_ = plan_.fault;
+  if (!fault_.empty()) return CallStep::respond;
+  if (plan_.must_be_empty.empty()) return begin_calls();
+  counts_.assign(plan_.must_be_empty.size(), Request{});
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    counts_[i].op = Op::count;
+    counts_[i].queue = plan_.must_be_empty[i].queue;
+    routes_.push_back({&counts_[i], plan_.must_be_empty[i].shard});
+  }
+  return CallStep::route;
+}
+
+CallStep DeclaredCall::judge_counts() {
+  CHECK(counts_.size() == plan_.must_be_empty.size(), "{} counts", counts_.size());
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    const auto& [visible, in_flight, delayed, state_bytes] = counts_[i].counts;
+    if (counts_[i].error == Errc::ok && visible + in_flight + delayed == 0) continue;
+    fault_ = plan_.must_be_empty[i].fault;
+    return CallStep::respond;
+  }
+  counts_.clear();
+  return begin_calls();
+}
+
+CallStep DeclaredCall::resume() {
+  CHECK(directory_ != nullptr && !routes_.empty(), "a declaration that waits for nothing");
+  if (!counts_.empty()) return judge_counts();
+  for (const auto& one : calls_)
+    if (one->step == CallStep::route) one->step = one->call.resume(*directory_);
+  return go_on();
+}
+
+// Begins the next calls of the phase, or of the first later one that has some.
+CallStep DeclaredCall::begin_calls() {
+  calls_.clear();
+  while (phase_ < plan_.phases.size() && next_ == plan_.phases[phase_].size()) {
+    ++phase_;
+    next_ = 0;
+  }
+  if (phase_ == plan_.phases.size()) return CallStep::respond;
+  const std::vector<DeclaredAction>& actions = plan_.phases[phase_];
+  for (; next_ < actions.size() && calls_.size() < calls_max; ++next_) {
+    calls_.push_back(std::make_unique<One>());
+    calls_.back()->action = &actions[next_];
+    begin_call(*calls_.back());
+  }
+  return go_on();
+}
+
+void DeclaredCall::begin_call(One& one) {
+  const DeclaredAction& action = *one.action;
+  one.settings = settings_;
+  one.settings.account = action.account;
+  one.body = action.sns ? fmt::format("Action={}&Version={}&{}", action.action, SnsCall::version,
+                                      action.body)
+                        : action.body;
+  one.body.reserve(one.body.size() + HttpParser::body_slack);
+  one.target = "AmazonSQS." + action.action;
+  one.headers[0] = {"Host", "localhost"};
+  one.headers[1] = {"Content-Type", action.sns ? "application/x-www-form-urlencoded"
+                                               : "application/x-amz-json-1.0"};
+  one.headers[2] = {"X-Amz-Target", one.target};
+  one.request.method = "POST";
+  one.request.target = one.request.path = "/";
+  one.request.body = one.body;
+  one.request.set_headers(std::span(one.headers).first(action.sns ? 2 : 3));
+  one.step = one.call.begin(one.request, *directory_, one.settings, Instant{}, request_number_++);
+}
+
+// Collects the routes of all calls; begins others when none has any.
+CallStep DeclaredCall::go_on() {
+  routes_.clear();
+  for (const auto& one : calls_) {
+    if (one->step == CallStep::route) {
+      const auto routes = one->call.routes();
+      routes_.insert(routes_.end(), routes.begin(), routes.end());
+    } else if (fault_.empty() && one->call.status() != 200) {
+      note_end(*one);
+    }
+  }
+  if (!routes_.empty()) return CallStep::route;
+  return fault_.empty() ? begin_calls() : CallStep::respond;
+}
+
+void DeclaredCall::note_end(One& one) {
+  std::string response;
+  one.call.write_response(response, {});
+  may_retry_ = one.call.status() >= 500 || one.call.status() == 429;
+  fault_ = fmt::format("{}: {} is refused for the {}: {}", one.action->where, one.action->action,
+                       one.action->subject, declared_error_text(response));
+  make_printable(fault_);
+}
+
+std::string declared_error_text(std::string_view response) {
+  const std::size_t end = response.find("\r\n\r\n");
+  const std::string_view body =
+      end == response.npos ? std::string_view() : response.substr(end + 4);
+  if (const auto members = json_members(body)) {
+    for (const JsonMember& member : *members)
+      if (member.key == "message") return member.text;
+  }
+  constexpr std::string_view open = "<Message>", close = "</Message>";
+  const std::size_t from = body.find(open), to = body.find(close);
+  if (from == body.npos || to == body.npos || to < from) return std::string(body);
+  std::string text(body.substr(from + open.size(), to - from - open.size()));
+  constexpr std::pair<std::string_view, char> entities[] = {
+      {"&quot;", '"'},
+      {"&lt;",   '<'},
+      {"&gt;",   '>'},
+      {"&amp;",  '&'}
+  };
+  for (const auto& [entity, c] : entities) {
+    for (std::size_t at = text.find(entity); at != text.npos; at = text.find(entity, at + 1))
+      text.replace(at, entity.size(), 1, c);
+  }
+  return text;
+}
+
+}  // namespace pawl

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/declared/declared_plan.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "core/base/check.h"
+#include "proto/aws/arn.h"
+#include "proto/sns/call.h"
+#include "proto/sns/topic.h"
+#include "proto/sqs/queue_attributes.h"
+#include "proto/text/json.h"
+#include "proto/text/json_value.h"
+#include "proto/text/text.h"
+
+namespace pawl {
+namespace {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+using Values = std::vector<DeclaredValue>;
+enum Phase : std::size_t { create, set, link, topics, subscriptions, messages, phases };
+
+constexpr std::string_view redrive_policy_name = "RedrivePolicy", fifo_name = "FifoQueue";
+constexpr std::uint32_t first_planned_id = 0xF000'0000;  // of queues that do not exist yet
+
+class Planner {
+ public:
+  Planner(const DeclaredRows& rows, const Directory& directory, const CallSettings& settings)
+      : rows_(rows), there_(directory), planned_(directory), settings_(settings) {
+    plan_.phases.resize(phases);
+  }
+
+  DeclaredPlan make() {
+    const bool good = every(DeclaredKind::queue, &Planner::plan_queue) &&
+                      every(DeclaredKind::queue, &Planner::plan_link) &&
+                      every(DeclaredKind::topic, &Planner::plan_topic) &&
+                      every(DeclaredKind::subscription, &Planner::plan_subscription) &&
+                      every(DeclaredKind::message, &Planner::plan_message);
+    CHECK(good == plan_.fault.empty(), "a plan without a fault is whole");
+    if (!good) plan_.phases.clear();
+    return std::move(plan_);
+  }
+
+ private:
+  bool every(DeclaredKind kind, bool (Planner::*plan)(const DeclaredRow&)) {
+    return std::ranges::all_of(
+        rows_, [&](const DeclaredRow& row) { return row.kind != kind || (this->*plan)(row); });
+  }
+  bool refuse(const std::string& where, const std::string& why) {
+    CHECK(!why.empty(), "a fault has a text");
+    plan_.fault = fmt::format("{}: {}", where, why);
+    return false;
+  }
+  void add(Phase phase, const DeclaredRow& row, bool sns, std::string action, std::string body,
+           const std::string& where = {}) {
+    CHECK(phase < plan_.phases.size(), "phase {}", std::size_t{phase});
+    plan_.phases[phase].push_back({where.empty() ? row.where : where, describe(row), row.account,
+                                   sns, std::move(action), std::move(body)});
+  }
+
+  bool refuse_value(const DeclaredRow& row, const DeclaredValue& one, const std::string& why);
+  bool read(const DeclaredRow& row, const Values& values, const QueueConfig* queue,
+            std::vector<AttributeChange>& changes);
+  bool plan_queue(const DeclaredRow& row);
+  bool plan_change(const DeclaredRow& row, const QueueConfig& queue, const Values& values,
+                   const std::vector<AttributeChange>& changes);
+  bool keeps_messages(const DeclaredRow& row, const QueueConfig& queue,
+                      const std::vector<AttributeChange>& changes);
+  bool plan_link(const DeclaredRow& row);
+  bool plan_topic(const DeclaredRow& row);
+  bool plan_subscription(const DeclaredRow& row);
+  bool plan_message(const DeclaredRow& row);
+  bool has_topic(const DeclaredRow& row) const;
+  std::string topic_arn(const DeclaredRow& row) const {
+    return fmt::format("arn:aws:sns:{}:{}:{}", settings_.region, row.account, row.name);
+  }
+
+  const DeclaredRows& rows_;
+  const Directory& there_;
+  Directory planned_;  // with the declared queues
+  const CallSettings& settings_;
+  std::uint32_t planned_ids_ = first_planned_id;
+  DeclaredPlan plan_;
+};
+
+std::vector<SqsInput::Pair> pairs_of(const Values& values) {
+  std::vector<SqsInput::Pair> pairs;
+  for (const DeclaredValue& one : values) pairs.emplace_back(one.key, one.value);
+  return pairs;
+}
+
+void write_map(JsonWriter& json, std::string_view name, const Values& values) {
+  if (values.empty()) return;
+  json.key(name);
+  json.begin_object();
+  for (const DeclaredValue& one : values) json.member(one.key, one.value);
+  json.end_object();
+}
+
+std::string queue_url(const DeclaredRow& row) {
+  return fmt::format("http://localhost/{}/{}", row.account, row.name);
+}
+
+// The values without the RedrivePolicy, which is set when all queues exist, or that alone.
+Values values_of(const DeclaredRow& row, bool links) {
+  Values values;
+  for (const DeclaredValue& one : row.attributes)
+    if ((one.key == redrive_policy_name) == links) values.push_back(one);
+  return values;
+}
+
+void add_entries(Pairs& form, std::string_view list, std::string_view key, std::string_view value,
+                 const Values& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    form.emplace_back(fmt::format("{}.{}.{}", list, i + 1, key), values[i].key);
+    form.emplace_back(fmt::format("{}.{}.{}", list, i + 1, value), values[i].value);
+  }
+}
+
+// Tags that the queue or topic does not have.
+Values missing_tags(const DeclaredRow& row, const QueueConfig& config) {
+  Values missing;
+  for (const DeclaredValue& tag : row.tags) {
+    if (std::ranges::find(config.tags, std::pair(tag.key, tag.value)) == config.tags.end())
+      missing.push_back(tag);
+  }
+  return missing;
+}
+
+// Whether SNS would keep the attribute as it is. An unset one has its default.
+bool same_sns_value(std::string_view name, std::string_view has, std::string_view wants) {
+  if (has == wants || (!has.empty() && same_json(has, wants))) return true;
+  if (equals_ignoring_case(has, wants)) return has == "true" || has == "false";
+  if (!has.empty()) return false;
+  return equals_ignoring_case(wants, "false") ||
+         (name == "FilterPolicyScope" && wants == "MessageAttributes") ||
+         (name == "SignatureVersion" && wants == "1") ||
+         (name == "TracingConfig" && wants == "PassThrough") ||
+         (name == "FilterPolicy" && wants == "{}");
+}
+
+bool Planner::refuse_value(const DeclaredRow& row, const DeclaredValue& one,
+                           const std::string& why) {
+  std::string text = fmt::format("{} = {} of {}: {}", one.key, one.value, describe(row), why);
+  if (const std::string allowed = allowed_values(one.key); !allowed.empty())
+    text += fmt::format(" Allowed: {}.", allowed);
+  if (one.key == redrive_policy_name)
+    text += " Declare the dead-letter queue as [[queue]] too, or correct its name.";
+  make_printable(text);
+  return refuse(one.where, text);
+}
+
+// Names the attribute that is wrong by itself, or else the row.
+bool Planner::read(const DeclaredRow& row, const Values& values, const QueueConfig* queue,
+                   std::vector<AttributeChange>& changes) {
+  const AttributeSubject subject{.directory = planned_,
+                                 .account = row.account,
+                                 .name = row.name,
+                                 .fifo = row.is_fifo(),
+                                 .queue = queue};
+  Refusal refusal;
+  changes.clear();
+  if (read_queue_attributes(pairs_of(values), subject, changes, refusal)) return true;
+  for (const DeclaredValue& one : values) {
+    Refusal alone;
+    std::vector<AttributeChange> unused;
+    if (!read_queue_attributes(pairs_of({one}), subject, unused, alone))
+      return refuse_value(row, one, alone.text);
+  }
+  return refuse(row.where, fmt::format("{}: {}", describe(row), refusal.text));
+}
+
+bool Planner::plan_queue(const DeclaredRow& row) {
+  const DeclaredValue* const type = row.find(fifo_name);
+  if (type != nullptr && equals_ignoring_case(type->value, "true") != row.is_fifo()) {
+    return refuse(type->where,
+                  fmt::format("{} = {} of {}: the name decides the type of a queue. {} and remove "
+                              "this key.",
+                              fifo_name, type->value, describe(row),
+                              row.is_fifo() ? "Choose a name without .fifo for a standard queue"
+                                            : "Let the name of a FIFO queue end in .fifo"));
+  }
+  const ConfigPtr* const there = there_.find(row.account, row.name);
+  Values values = values_of(row, false);
+  if (there == nullptr && row.is_fifo() && type == nullptr)
+    values.push_back({std::string(fifo_name), "true", row.where});
+  std::vector<AttributeChange> changes;
+  if (!read(row, values, there == nullptr ? nullptr : there->get(), changes)) return false;
+  QueueConfig next;
+  if (there != nullptr) {
+    next = **there;
+  } else {
+    next.id = QueueId{planned_ids_++};
+    next.set_name(row.account, row.name);
+  }
+  for (const AttributeChange& change : changes) next.apply(change);
+  planned_.put(std::make_shared<const QueueConfig>(std::move(next)));
+  if (there != nullptr) return plan_change(row, **there, values, changes);
+  std::string body;
+  JsonWriter json(body);
+  json.begin_object();
+  json.member("QueueName", row.name);
+  write_map(json, "Attributes", values);
+  write_map(json, "tags", row.tags);
+  json.end_object();
+  add(create, row, false, "CreateQueue", std::move(body));
+  return true;
+}
+
+bool Planner::plan_change(const DeclaredRow& row, const QueueConfig& queue, const Values& values,
+                          const std::vector<AttributeChange>& changes) {
+  if (const Values tags = missing_tags(row, queue); !tags.empty()) {
+    std::string body;
+    JsonWriter json(body);
+    json.begin_object();
+    json.member("QueueUrl", queue_url(row));
+    write_map(json, "Tags", tags);
+    json.end_object();
+    add(set, row, false, "TagQueue", std::move(body));
+  }
+  if (std::ranges::all_of(changes, [&](const auto& change) { return queue.has(change); }))
+    return true;
+  if (!keeps_messages(row, queue, changes)) return false;
+  std::string body;
+  JsonWriter json(body);
+  json.begin_object();
+  json.member("QueueUrl", queue_url(row));
+  write_map(json, "Attributes", values);
+  json.end_object();
+  add(set, row, false, "SetQueueAttributes", std::move(body));
+  return true;
+}
+
+// A shorter retention deletes messages: it is refused while the queue has some. Always true.
+bool Planner::keeps_messages(const DeclaredRow& row, const QueueConfig& queue,
+                             const std::vector<AttributeChange>& changes) {
+  for (const AttributeChange& change : changes) {
+    if (change.attribute != Attribute::message_retention_period) continue;
+    const std::int64_t has = queue.number(change.attribute);
+    if (change.number >= has) continue;
+    const DeclaredValue* const one = row.find(name_of(change.attribute));
+    CHECK(one != nullptr, "a change of {} without its key", describe(row));
+    plan_.must_be_empty.push_back(
+        {queue.id, queue.owner,
+         fmt::format("{}: {} = {} of {}: the queue keeps its messages for {} s and has some, which "
+                     "would be deleted earlier. Allowed: {} or more while it has messages. Receive "
+                     "or purge them first, or shorten the period with SetQueueAttributes.",
+                     one->where, one->key, one->value, describe(row), has, has)});
+  }
+  return true;
+}
+
+// Sets the RedrivePolicy when all queues are planned, so that their order in the file is free.
+bool Planner::plan_link(const DeclaredRow& row) {
+  const Values values = values_of(row, true);
+  if (values.empty()) return true;
+  const ConfigPtr* const there = there_.find(row.account, row.name);
+  const ConfigPtr* const planned = planned_.find(row.account, row.name);
+  CHECK(planned != nullptr, "{} is planned first", describe(row));
+  std::vector<AttributeChange> changes;
+  if (!read(row, values, planned->get(), changes)) return false;
+  const bool same = there != nullptr && std::ranges::all_of(changes, [&](const auto& change) {
+                      return (*there)->has(change);
+                    });
+  if (same) return true;
+  std::string body;
+  JsonWriter json(body);
+  json.begin_object();
+  json.member("QueueUrl", queue_url(row));
+  write_map(json, "Attributes", values);
+  json.end_object();
+  add(link, row, false, "SetQueueAttributes", std::move(body), values.front().where);
+  return true;
+}
+
+bool Planner::plan_topic(const DeclaredRow& row) {
+  const DeclaredValue* const type = row.find("FifoTopic");
+  if (type != nullptr && equals_ignoring_case(type->value, "true") != row.is_fifo()) {
+    return refuse(type->where,
+                  fmt::format("FifoTopic = {} of {}: the name decides the type of a topic: that of "
+                              "a FIFO topic ends in .fifo. Change the name, or remove this key.",
+                              type->value, describe(row)));
+  }
+  const ConfigPtr* const there = there_.find(topic_account(row.account), row.name);
+  Pairs form;
+  if (there == nullptr) {
+    Values values = row.attributes;
+    if (row.is_fifo() && type == nullptr) values.push_back({"FifoTopic", "true", row.where});
+    form.emplace_back("Name", row.name);
+    add_entries(form, "Attributes.entry", "key", "value", values);
+    add_entries(form, "Tags.member", "Key", "Value", row.tags);
+    add(topics, row, true, "CreateTopic", declared_form(form));
+    return true;
+  }
+  const auto topic = topic_of(*there);
+  for (const DeclaredValue& one : row.attributes) {
+    if (&one == type || same_sns_value(one.key, value_of(topic->attributes, one.key), one.value))
+      continue;
+    add(topics, row, true, "SetTopicAttributes",
+        declared_form({
+            {"TopicArn",       topic_arn(row)},
+            {"AttributeName",  one.key       },
+            {"AttributeValue", one.value     }
+    }),
+        one.where);
+  }
+  const Values tags = missing_tags(row, **there);
+  if (tags.empty()) return true;
+  form.emplace_back("ResourceArn", topic_arn(row));
+  add_entries(form, "Tags.member", "Key", "Value", tags);
+  add(topics, row, true, "TagResource", declared_form(form));
+  return true;
+}
+
+bool Planner::has_topic(const DeclaredRow& row) const {
+  return there_.find(topic_account(row.account), row.name) != nullptr ||
+         std::ranges::any_of(rows_, [&](const DeclaredRow& one) {
+           return one.kind == DeclaredKind::topic && one.account == row.account &&
+                  one.name == row.name;
+         });
+}
+
+bool Planner::plan_subscription(const DeclaredRow& row) {
+  if (!has_topic(row)) {
+    return refuse(row.where, fmt::format("topic = {}: account {} has no such topic. Declare it as "
+                                         "[[topic]] too, or correct its name.",
+                                         row.name, row.account));
+  }
+  const auto arn = parse_arn(row.endpoint);
+  if (!arn || arn->service != "sqs" || find_queue(planned_, *arn) == nullptr) {
+    return refuse(row.where, fmt::format("endpoint = {}: there is no such queue. Allowed: the name "
+                                         "or the ARN of a queue. Declare it as [[queue]] too, or "
+                                         "correct its name.",
+                                         row.endpoint));
+  }
+  const ConfigPtr* const there = there_.find(topic_account(row.account), row.name);
+  const auto topic = there == nullptr ? std::make_shared<const SnsTopic>() : topic_of(*there);
+  const auto found =
+      std::ranges::find(topic->subscriptions, row.endpoint, &SnsSubscription::endpoint);
+  if (found == topic->subscriptions.end()) {
+    Pairs form{
+        {"TopicArn", topic_arn(row)},
+        {"Protocol", "sqs"         },
+        {"Endpoint", row.endpoint  }
+    };
+    add_entries(form, "Attributes.entry", "key", "value", row.attributes);
+    add(subscriptions, row, true, "Subscribe", declared_form(form));
+    return true;
+  }
+  for (const DeclaredValue& one : row.attributes) {
+    if (same_sns_value(one.key, value_of(found->attributes, one.key), one.value)) continue;
+    add(subscriptions, row, true, "SetSubscriptionAttributes",
+        declared_form({
+            {"SubscriptionArn", topic_arn(row) + ":" + found->id},
+            {"AttributeName",   one.key                         },
+            {"AttributeValue",  one.value                       }
+    }),
+        one.where);
+  }
+  return true;
+}
+
+bool Planner::plan_message(const DeclaredRow& row) {
+  if (there_.find(row.account, row.name) != nullptr) return true;
+  CHECK(planned_.find(row.account, row.name) != nullptr, "{} is not declared", row.name);
+  std::string body;
+  JsonWriter json(body);
+  json.begin_object();
+  json.member("QueueUrl", queue_url(row));
+  json.member("MessageBody", row.body);
+  if (!row.group.empty()) json.member("MessageGroupId", row.group);
+  if (!row.dedup_id.empty()) json.member("MessageDeduplicationId", row.dedup_id);
+  if (row.delay >= 0) json.member("DelaySeconds", row.delay);
+  if (!row.attributes.empty()) {
+    json.key("MessageAttributes");
+    json.begin_object();
+    for (const DeclaredValue& one : row.attributes) {
+      json.key(one.key);
+      json.begin_object();
+      json.member("DataType", "String");
+      json.member("StringValue", one.value);
+      json.end_object();
+    }
+    json.end_object();
+  }
+  json.end_object();
+  add(messages, row, false, "SendMessage", std::move(body));
+  return true;
+}
+
+}  // namespace
+
+std::string declared_form(const Pairs& parameters) {
+  std::string form;
+  const auto append = [&form](std::string_view text) {
+    for (const char c : text) {
+      const bool plain =
+          (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') || c == '.' || c == '-';
+      if (plain)
+        form += c;
+      else
+        form += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  };
+  for (const auto& [key, value] : parameters) {
+    if (!form.empty()) form += '&';
+    append(key);
+    form += '=';
+    append(value);
+  }
+  return form;
+}
+
+DeclaredPlan plan_declared(const DeclaredRows& rows, const Directory& directory,
+                           const CallSettings& settings) {
+  return Planner(rows, directory, settings).make();
+}
+
+}  // namespace pawl

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/declared/declared_call.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pawl {
+namespace {
+
+// A server of one directory: it creates queues and accepts sends.
+class DeclaredCallTest : public ::testing::Test {
+ protected:
+  void declare(DeclaredKind kind, std::string name, std::string account = "000000000000") {
+    DeclaredRow row;
+    row.kind = kind;
+    row.name = std::move(name);
+    row.account = std::move(account);
+    row.where = "f:3:1";
+    row.body = "hello";
+    rows_.push_back(std::move(row));
+  }
+
+  void apply(const CallRoute& route) {
+    Request& request = *route.request;
+    request.error = error_;
+    ops_.push_back(request.op);
+    if (request.op == Op::count) request.counts.visible = messages_;
+    if (request.op != Op::create_queue || error_ != Errc::ok) return;
+    QueueConfig config;
+    config.id = QueueId{++ids_};
+    config.set_name(request.spec->account, request.spec->name);
+    for (const AttributeChange& change : request.spec->changes) config.apply(change);
+    request.config = std::make_shared<const QueueConfig>(std::move(config));
+    directory_.put(request.config);
+  }
+
+  // Returns the fault.
+  std::string run(std::string_view account = {}) {
+    DeclaredCall call(std::make_shared<const DeclaredRows>(rows_), account, settings_, 1);
+    for (CallStep step = call.begin(directory_); step == CallStep::route; step = call.resume()) {
+      EXPECT_FALSE(call.routes().empty());
+      EXPECT_LE(call.routes().size(), DeclaredCall::calls_max);
+      for (const CallRoute& route : call.routes()) apply(route);
+    }
+    may_retry_ = call.may_retry();
+    return std::string(call.fault());
+  }
+
+  DeclaredRows rows_;
+  Directory directory_;
+  CallSettings settings_;
+  Errc error_ = Errc::ok;
+  std::uint64_t messages_ = 0;
+  std::uint32_t ids_ = 0;
+  std::vector<Op> ops_;
+  bool may_retry_ = false;
+};
+
+TEST_F(DeclaredCallTest, CreatesQueuesAndThenSends) {
+  declare(DeclaredKind::message, "q");
+  declare(DeclaredKind::queue, "q");
+  EXPECT_EQ(run(), "");
+  EXPECT_EQ(ops_, (std::vector{Op::create_queue, Op::send}));
+  EXPECT_NE(directory_.find("000000000000", "q"), nullptr);
+  ops_.clear();
+  EXPECT_EQ(run(), "");
+  EXPECT_TRUE(ops_.empty()) << "a second time has nothing to do";
+}
+
+TEST_F(DeclaredCallTest, MakesManyInSeveralRounds) {
+  for (std::size_t i = 0; i < 2 * DeclaredCall::calls_max + 1; ++i)
+    declare(DeclaredKind::queue, "q" + std::to_string(i), i == 0 ? "111111111111" : "000000000000");
+  EXPECT_EQ(run("000000000000"), "");
+  EXPECT_EQ(directory_.size(), 2 * DeclaredCall::calls_max) << "of one account";
+  EXPECT_EQ(run(), "");
+  EXPECT_NE(directory_.find("111111111111", "q0"), nullptr);
+}
+
+TEST_F(DeclaredCallTest, AFailedCallNamesItsRow) {
+  declare(DeclaredKind::queue, "q");
+  error_ = Errc::overloaded;
+  const std::string fault = run();
+  EXPECT_TRUE(fault.starts_with("f:3:1: CreateQueue is refused for the queue q: ")) << fault;
+  EXPECT_TRUE(may_retry_);
+}
+
+TEST_F(DeclaredCallTest, AQueueWithMessagesKeepsItsRetention) {
+  declare(DeclaredKind::queue, "q");
+  EXPECT_EQ(run(), "");
+  rows_[0].attributes = {
+      {"MessageRetentionPeriod", "60", "f:4:1"}
+  };
+  messages_ = 1;
+  EXPECT_TRUE(run().starts_with("f:4:1: MessageRetentionPeriod = 60 of queue q: "));
+  EXPECT_FALSE(may_retry_);
+  EXPECT_EQ(ops_.back(), Op::count);
+  messages_ = 0;
+  EXPECT_EQ(run(), "");
+  EXPECT_EQ(ops_.back(), Op::set_attributes);
+}
+
+TEST(DeclaredErrorText, IsTheMessageOfEitherProtocol) {
+  EXPECT_EQ(
+      declared_error_text("HTTP/1.1 400 x\r\na: b\r\n\r\n{\"__type\":\"t\",\"message\":\"no\"}"),
+      "no");
+  EXPECT_EQ(
+      declared_error_text("HTTP/1.1 400 x\r\n\r\n<E><Message>a &lt;b&gt; &amp;lt;</Message></E>"),
+      "a <b> &lt;");
+  EXPECT_EQ(declared_error_text("HTTP/1.1 400 x\r\n\r\nplain"), "plain");
+  EXPECT_EQ(declared_error_text(""), "");
+}
+
+}  // namespace
+}  // namespace pawl
