@@ -52,7 +52,8 @@ struct ConnectionTimes {
 enum class Stage : std::uint8_t { serving, draining, stopping };
 
 // local: the binary protocol on a Unix socket, never with TLS.
-enum class Protocol : std::uint8_t { http, binary, admin, local };
+// declared: the server's own, at its start (declared_connection.h).
+enum class Protocol : std::uint8_t { http, binary, admin, local, declared };
 
 // The admin port. The room of its connections and pages is above this one: net/admin.
 struct AdminPort {

@@ -12,6 +12,7 @@
 #include "core/base/check.h"
 #include "core/base/usage.h"
 #include "net/connection/binary_connection.h"
+#include "net/connection/declared_connection.h"
 #include "net/connection/http_connection.h"
 #include "proto/sns/topic.h"
 
@@ -30,9 +31,10 @@ std::string http_date(Instant now) {
 // Allocated size of a connection object and its list of calls.
 std::uint32_t object_bytes(Protocol protocol, const AdminPort& admin) {
   constexpr std::size_t others = 2 * heap_block_bytes + 4 * sizeof(PendingCall*);
-  const std::size_t object = protocol == Protocol::http    ? sizeof(HttpConnection)
-                             : protocol == Protocol::admin ? admin.connection_bytes
-                                                           : sizeof(BinaryConnection);
+  const std::size_t object = protocol == Protocol::http       ? sizeof(HttpConnection)
+                             : protocol == Protocol::admin    ? admin.connection_bytes
+                             : protocol == Protocol::declared ? sizeof(DeclaredConnection)
+                                                              : sizeof(BinaryConnection);
   return static_cast<std::uint32_t>(object + others);
 }
 
@@ -77,6 +79,8 @@ std::unique_ptr<Connection> Connections::make(int fd, Protocol protocol) {
     case Protocol::binary:
     case Protocol::local:
       return std::make_unique<BinaryConnection>(*this, fd, now_);
+    case Protocol::declared:
+      return std::make_unique<DeclaredConnection>(*this, fd);
     case Protocol::admin:
       break;
   }

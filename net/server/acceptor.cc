@@ -25,8 +25,17 @@ Acceptor::Acceptor(Ring& ring, const ConnectionContext& context,
       loop_(&loop),
       self_(raw(self)) {}
 
-void Acceptor::begin(const std::vector<ListeningSocket>& sockets) {
+void Acceptor::begin(const std::vector<ListeningSocket>& sockets, int own,
+                     const std::atomic<bool>& admits) {
+  CHECK(listeners_.empty(), "the acceptor begins once");
   for (const ListeningSocket& socket : sockets) listeners_.push_back({.socket = socket});
+  admits_ = &admits;
+  if (own >= 0) take(own, Protocol::declared);
+}
+
+void Acceptor::accept_if_admitted() {
+  if (admits_ == nullptr || !admits_->load(std::memory_order_acquire)) return;
+  admits_ = nullptr;
   for (std::uint32_t i = 0; i < listeners_.size(); ++i) arm(i);
 }
 
@@ -84,6 +93,7 @@ void Acceptor::second_passed() {
 
 void Acceptor::stop(Stage stage) {
   stage_ = stage;
+  admits_ = nullptr;
   for (std::uint32_t i = 0; i < listeners_.size(); ++i) {
     Listener& listener = listeners_[i];
     const bool goes_on = listener.socket.protocol == Protocol::admin && stage == Stage::draining;

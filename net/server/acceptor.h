@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Acceptor: takes new connections from the listening sockets and gives each to a shard.
 //
-//   accepting --stop()--> cancelled --last completion--> ended
+//   waiting --admits--> accepting --stop()--> cancelled --last completion--> ended
 //
 // At its end an own socket refuses further clients; those whom the kernel has accepted are taken
 // first, because closing the socket would reset them. A handed socket (handed_sockets.h) keeps its
@@ -33,7 +33,10 @@ class Acceptor {
   Acceptor(Ring& ring, const ConnectionContext& context,
            std::vector<std::atomic<std::uint32_t>>& open_counts, Connections& connections,
            ShardLoop& loop, ShardId self);
-  void begin(const std::vector<ListeningSocket>& sockets);
+  // `own`: a connection of the server to itself, which is served at once; -1: none. The sockets
+  // wait until `admits`, which must outlive the acceptor.
+  void begin(const std::vector<ListeningSocket>& sockets, int own, const std::atomic<bool>& admits);
+  void accept_if_admitted();
   // A completion with RingOp::accept.
   void complete(RingTag tag, std::int32_t result, std::uint32_t flags);
   void second_passed();
@@ -60,6 +63,7 @@ class Acceptor {
   Connections* connections_;
   ShardLoop* loop_;
   std::uint32_t self_;
+  const std::atomic<bool>* admits_ = nullptr;  // null: the sockets are armed, or stopped
   Stage stage_ = Stage::serving;
   std::vector<Listener> listeners_;
   std::vector<std::uint32_t> postponed_;  // no descriptors or memory: armed again each second

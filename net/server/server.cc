@@ -268,24 +268,31 @@ void Server::collect_admin_facts() {
   admin_facts_.stage = &shared_->stage;
 }
 
+// The workers run before the sockets listen: what the configuration file declares is made first.
 std::expected<void, StartError> Server::launch() {
   CHECK(threads_.size() == workers_.size(), "{} threads of {} shards", threads_.size(),
         workers_.size());
   collect_admin_facts();
-  if (const auto bound = bind_local(); !bound) {
-    phases_->errors[0] = bound.error();
-    return end_if_failed(phases_->run);
+  if (contexts_[0].sqs.declare != nullptr) declared_.emplace();
+  phases_->run.count_down();
+  StartError fault = declared_ ? declared_->apply() : StartError{};
+  if (!fault.failed()) {
+    if (auto bound = bind_local(); !bound) fault = bound.error();
   }
   for (const Listener& listener : listeners_) {
-    const int error = listen_on(listener.fd, 4096);
-    if (error == 0) continue;
-    phases_->errors[0] = fmt::format(
-        "cannot listen on {}: {}. Another server took the port; stop it, or choose "
-        "another port",
-        listener.address, std::strerror(error));
-    return end_if_failed(phases_->run);
+    if (fault.failed()) break;
+    if (const int error = listen_on(listener.fd, 4096); error != 0) {
+      fault = fmt::format(
+          "cannot listen on {}: {}. Another server took the port; stop it, or choose another port",
+          listener.address, std::strerror(error));
+    }
   }
-  phases_->run.count_down();
+  if (fault.failed()) {
+    stop();
+    return std::unexpected(fault);
+  }
+  shared_->admits.store(true, std::memory_order_release);
+  workers_[0]->nudge();
   return {};
 }
 

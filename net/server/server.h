@@ -30,6 +30,7 @@
 #include "net/admin/admin_page.h"
 #include "net/events/event_log.h"
 #include "net/server/data_dir.h"
+#include "net/server/declared_start.h"
 #include "net/server/handed_sockets.h"
 #include "net/server/process_limits.h"
 #include "net/server/start_error.h"
@@ -82,6 +83,7 @@ struct ServerOptions {
   std::uint64_t memory = 0;   // bytes for bodies and metadata; 0: half of the machine or cgroup
   std::string region = "us-east-1";
   std::string account = "000000000000";
+  DeclaredRowsPtr declared;                // by the configuration file; null: nothing
   std::string base_url;                    // base of returned queue URLs; empty: the request's Host
   std::uint64_t segment_bytes = 64 << 20;  // of a new data directory
   std::uint32_t spare_segments = LogOptions{}.spare_segments;
@@ -183,6 +185,7 @@ class Server : private DevControl {
   std::vector<ConnectionContext> contexts_;
   std::vector<HandedSocket> handed_;  // by the service manager
   std::vector<Listener> listeners_;
+  std::optional<DeclaredStart> declared_;  // set by launch()
   std::vector<std::thread> threads_;
   std::uint64_t recovered_messages_ = 0;
   std::int64_t recovery_ms_ = 0;

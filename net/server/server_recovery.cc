@@ -87,6 +87,7 @@ ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id)
   if (options_.dev) context.sqs.dev = this;
   context.sqs.secret = identity.secret;
   context.sqs.shift = context.session.shift = &shared_->clock.shift();
+  context.sqs.declare = declare_with(options_.declared, context.sqs);
   context.session.account = options_.account;
   context.session.secret = identity.secret;
   context.session.home = ShardId{static_cast<std::uint8_t>(shard)};
@@ -235,7 +236,8 @@ void Server::run_shard(std::uint32_t shard) {
     for (const Listener& listener : listeners_)
       listeners.push_back({listener.fd, listener.protocol, listener.handed});
   }
-  worker.run(contexts_[shard], listeners);
+  const int own = shard == 0 && declared_ ? declared_->shard_end() : -1;
+  worker.run(contexts_[shard], listeners, own);
 }
 
 // If a shard failed: opens `gate`, at which the shards wait, and joins their threads.

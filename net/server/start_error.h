@@ -13,6 +13,7 @@ namespace pawl {
 enum class StartFault : std::uint8_t {
   machine,  // settings, ports, rights, limits, another process: a later start may succeed
   data,     // the data directory is damaged, incomplete, foreign or of a newer version: it stays so
+  declared,  // the configuration file declares queues that cannot be made as it says
 };
 
 struct StartError {

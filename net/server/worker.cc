@@ -189,7 +189,8 @@ void Worker::nudge() const {
 
 // --- the loop ------------------------------------------------------------------------------------
 
-void Worker::run(const ConnectionContext& context, const std::vector<ListeningSocket>& listeners) {
+void Worker::run(const ConnectionContext& context, const std::vector<ListeningSocket>& listeners,
+                 int own) {
   CHECK(opened() && port_ == nullptr, "a worker runs once, after open() and adopt()");
   port_ = std::make_unique<MeshPort>(shared_->mesh, options_.id);
   connections_ = std::make_unique<Connections>(*ring_, context);
@@ -200,10 +201,11 @@ void Worker::run(const ConnectionContext& context, const std::vector<ListeningSo
   if (!listeners.empty()) {
     acceptor_ = std::make_unique<Acceptor>(*ring_, context, shared_->open_counts, *connections_,
                                            *loop_, options_.id);
-    acceptor_->begin(listeners);
+    acceptor_->begin(listeners, own, shared_->admits);
   }
   arm_event();
   for (;;) {
+    if (acceptor_) acceptor_->accept_if_admitted();
     const bool worked = turn();
     if (shared_->stage.load(std::memory_order_relaxed) != Stage::serving && drain_step()) break;
     idle(worked);

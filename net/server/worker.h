@@ -84,6 +84,9 @@ struct WorkerShared {
   ConnectionLimits admin_connection_limits;
   // Relaxed: it orders nothing else. A worker that misses it at a nudge sees it within a second.
   std::atomic<Stage> stage{Stage::serving};
+  // Clients may be accepted: the sockets listen, and what the configuration file declares is made.
+  // The acquire in the acceptor pairs with the release in Server::launch().
+  std::atomic<bool> admits{false};
   // Shards whose connections know of a later stage. The acquire in Worker::loop_follows() pairs
   // with the release in enter().
   std::atomic<std::uint32_t> connections_told{0};
@@ -103,7 +106,10 @@ class Worker {
   // --- on its own thread, in this order ---
   std::expected<void, StartError> open(const Calibration* calibration);
   std::expected<void, StartError> adopt();  // after share_directory()
-  void run(const ConnectionContext& context, const std::vector<ListeningSocket>& listeners);
+  // Accepts from the sockets once WorkerShared::admits is set. `own`: a connection of the server to
+  // itself; -1: none.
+  void run(const ConnectionContext& context, const std::vector<ListeningSocket>& listeners,
+           int own = -1);
 
   // --- by the server, between those calls ---
   ShardEngine& engine() { return *engine_; }
