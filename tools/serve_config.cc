@@ -20,6 +20,7 @@
 #include "net/io/unix_socket.h"
 #include "proto/http/strictness.h"
 #include "proto/text/text.h"
+#include "tools/declared_queues.h"
 #include "tools/key_file.h"
 #include "tools/suggest.h"
 #include "tools/toml_text.h"
@@ -385,6 +386,7 @@ std::expected<void, std::string> read_config_file(const std::string& path, Given
   if (!parsed) return Fault(parsed.error());
   for (const auto& [name, node] : *parsed) {
     const std::string section(name.str());
+    if (is_declared_table(section)) continue;
     const std::vector<std::string> known = sections();
     if (std::find(known.begin(), known.end(), section) == known.end())
       return Fault(fmt::format("{}: there is no section [{}].{}", location_of(path, name.source()),

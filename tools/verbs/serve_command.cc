@@ -13,6 +13,7 @@
 #include "net/server/server.h"
 #include "net/server/service_manager.h"
 #include "tools/commands.h"
+#include "tools/declared_queues.h"
 #include "tools/serve_config.h"
 
 namespace pawl {
@@ -45,7 +46,14 @@ std::expected<ServerOptions, std::string> options_of(const ServeRequest& asked) 
   if (!asked.config.empty())
     if (const auto read = read_config_file(asked.config, given); !read)
       return std::unexpected(read.error());
-  return make_server_options(given);
+  auto options = make_server_options(given);
+  if (!options || asked.config.empty()) return options;
+  auto declared = read_declared_file(
+      asked.config,
+      {.account = options->account, .region = options->region, .messages = options->dev});
+  if (!declared) return std::unexpected(declared.error());
+  options->declared = std::make_shared<const DeclaredRows>(std::move(*declared));
+  return options;
 }
 
 void warn_of_unknown_variables() {
@@ -111,7 +119,15 @@ int serve(const ServeRequest& asked) {
   if (!server) {
     service_manager().status("cannot start: " + server.error().text);
     emit(Event{EventCode::start_failed, server.error().text});
-    return server.error().fault == StartFault::data ? exit_check_failed : exit_failure;
+    switch (server.error().fault) {
+      case StartFault::data:
+        return exit_check_failed;
+      case StartFault::declared:
+        return exit_usage;
+      case StartFault::machine:
+        break;
+    }
+    return exit_failure;
   }
   fmt::print("{}\n", (*server)->ready_line());
   std::fflush(stdout);

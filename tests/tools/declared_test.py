@@ -1,0 +1,252 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Declared queues: [[queue]], [[topic]], [[subscription]] and [[message]] in the file of `pawl serve --config`."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+
+PAWL = str(pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/pawl").resolve())
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLE = re.search(r"^```toml\n(.*?)^```$", (ROOT / "tools/DECLARED.md").read_text(), re.S | re.M)[1]
+ACCOUNT = "000000000000"
+
+QUEUE = '[[queue]]\nname = "q"\n'
+FIFO = '[[queue]]\nname = "q.fifo"\n'
+TOPIC = '[[topic]]\nname = "t"\n'
+# Files that no server starts with: the line of the fault, and parts of its text.
+BROKEN = [
+    ('[[queue]]\nVisibilityTimeout = 5\n', 1, "has no name"),
+    ('[[queue]]\nname = "a b"\n', 1, '"a b" is no name of a queue'),
+    ('[[queue]]\nname = "' + "x" * 81 + '"\n', 1, "at most 80"),
+    ('[[queue]]\nname = 7\n', 2, "must be a string"),
+    ('[queue]\nname = "q"\n', 1, "write [[queue]]"),
+    ('[[queues]]\nname = "q"\n', 1, 'Did you mean "queue"?'),
+    (QUEUE + 'VisibilityTimout = 5\n', 3, 'Did you mean "VisibilityTimeout"?'),
+    (QUEUE + 'x-durabilty = "async"\n', 3, 'Did you mean "x-durability"?'),
+    (QUEUE + 'VisibilityTimeout = 99999\n', 3, "VisibilityTimeout = 99999 of queue q", "Allowed: 0 to 43200"),
+    (QUEUE + 'VisibilityTimeout = "250ms"\n', 3, "VisibilityTimeout = 250ms", "Allowed: 0 to 43200"),
+    (QUEUE + 'x-durability = "fast"\n', 3, "Allowed: fsync, async, memory"),
+    (QUEUE + 'DelaySeconds = 1.5\n', 3, "DelaySeconds must be"),
+    (QUEUE + 'account = "12"\n', 3, "12 digits"),
+    (QUEUE + 'tags = "red"\n', 3, "tags of a [[queue]] is a table"),
+    (QUEUE + 'FifoQueue = true\n', 3, "end in .fifo"),
+    (FIFO + 'FifoQueue = false\n', 3, "without .fifo"),
+    (QUEUE + 'ContentBasedDeduplication = true\n', 3, "FIFO queues"),
+    (FIFO + 'FifoThroughputLimit = "perMessageGroupId"\n', 3, "DeduplicationScope"),
+    (QUEUE + 'RedrivePolicy = { deadLetterTargetArn = "dead", maxReceiveCount = 3 }\n', 3, "Declare the dead-letter queue"),
+    (QUEUE + 'RedrivePolicy = "dead"\n', 3, "RedrivePolicy = dead"),
+    (QUEUE + FIFO + 'RedrivePolicy = { deadLetterTargetArn = "q", maxReceiveCount = 3 }\n', 5, "RedrivePolicy"),
+    (QUEUE + 'DelaySeconds = 1\n' + QUEUE + 'DelaySeconds = 2\n', 4, "DelaySeconds = 2", "Keep one"),
+    (QUEUE + QUEUE + 'DelaySeconds = 2\n', 3, "declared at", ":1:1 too"),
+    (QUEUE + 'tags = { a = "1" }\n' + QUEUE + 'tags = { a = "2" }\n', 4, "a = 2"),
+    ('[[topic]]\nname = "t"\nDisplayNam = "x"\n', 3, 'Did you mean "DisplayName"?'),
+    (TOPIC + 'FifoTopic = true\n', 3, "the name decides"),
+    ('[[subscription]]\ntopic = "t"\nendpoint = "q"\n' + QUEUE, 1, "Declare it as [[topic]] too"),
+    ('[[subscription]]\ntopic = "t"\nendpoint = "q"\n' + TOPIC, 1, "Declare it as [[queue]] too"),
+    ('[[subscription]]\ntopic = "t"\n' + TOPIC, 1, "has no endpoint"),
+    (TOPIC + QUEUE + '[[subscription]]\ntopic = "t"\nendpoint = "q"\nprotocol = "http"\n', 8, "Allowed: sqs"),
+    (TOPIC + QUEUE + '[[subscription]]\ntopic = "t"\nendpoint = "q"\nFilterPolicy = { a = "red" }\n', 5, "FilterPolicy"),
+]
+# With --dev.
+BROKEN_MESSAGES = [
+    ('[[message]]\nqueue = "q"\nbody = "b"\n', 1, "no such [[queue]]"),
+    (FIFO + '[[message]]\nqueue = "q.fifo"\nbody = "b"\n', 3, "has no group"),
+    (QUEUE + '[[message]]\nqueue = "q"\nbody = "b"\ndelay = "16m"\n', 6, "0 to 900"),
+    (QUEUE + '[[message]]\nqueue = "q"\nbody = "b"\ndedup-id = "d"\n', 3, "only messages of FIFO queues"),
+    (QUEUE + '[[message]]\nqueue = "q"\n', 3, "has no body"),
+]
+
+
+class Started:
+    """A server with a configuration file. `code` is its exit code if it did not start."""
+
+    def __init__(self, config, *words):
+        self.process = subprocess.Popen(
+            [PAWL, "serve", "--config", config, "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--binary", "127.0.0.1:0",
+             *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        if line:
+            self.ready = json.loads(line)
+            self.url = "http://" + self.ready["http"]
+        else:
+            self.errors = self.process.communicate(timeout=60)[1]
+        self.code = self.process.returncode
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.errors = self.process.communicate(timeout=60)[1]
+        return self.process.returncode
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.stop()
+
+    def post(self, path, body, headers):
+        request = urllib.request.Request(self.url + path, body, headers, method="POST")
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.read().decode()
+        except urllib.error.HTTPError as refused:
+            with refused:
+                raise AssertionError(refused.read().decode()) from None
+
+    def sqs(self, action, account=ACCOUNT, **body):
+        return json.loads(self.post("/", json.dumps(body).encode(), {
+            "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "AmazonSQS." + action,
+            "Authorization": f"AWS4-HMAC-SHA256 Credential={account}/20261128/us-east-1/sqs/aws4_request, "
+                             f"SignedHeaders=host, Signature={'0' * 64}"}) or "{}")
+
+    def sns(self, action, **parameters):
+        form = urllib.parse.urlencode({"Action": action, "Version": "2010-03-31", **parameters})
+        return self.post("/", form.encode(), {"Content-Type": "application/x-www-form-urlencoded"})
+
+    def attributes(self, queue):
+        return self.sqs("GetQueueAttributes", QueueUrl=queue, AttributeNames=["All"])["Attributes"]
+
+    def names(self):
+        return [url.rsplit("/", 1)[1] for url in self.sqs("ListQueues").get("QueueUrls", [])]
+
+
+class Declared(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.mkdtemp(prefix="declared-test-")
+        self.addCleanup(shutil.rmtree, self.place, ignore_errors=True)
+        self.data = os.path.join(self.place, "data")
+
+    def config(self, text):
+        path = os.path.join(self.place, "pawl.toml")
+        pathlib.Path(path).write_text(text)
+        return path
+
+    def start(self, text, *words):
+        return Started(self.config(text), "--data", self.data, *words)
+
+    def refused(self, text, line, *parts, words=()):
+        with self.start(text, *words) as pawl:
+            self.assertEqual(pawl.code, 2, text)
+        self.assertRegex(pawl.errors, rf"{re.escape(self.place)}/pawl\.toml:{line}:\d+: ", text)
+        for part in parts:
+            self.assertIn(part, pawl.errors, text)
+
+    def test_the_example_of_the_page_is_what_the_server_has(self):
+        with self.start(EXAMPLE, "--dev") as pawl:
+            self.assertEqual(pawl.names(), ["events.fifo", "orders", "orders-dead"])
+            orders = pawl.attributes("orders")
+            self.assertEqual((orders["VisibilityTimeout"], orders["x-durability"]), ("120", "async"))
+            self.assertEqual(json.loads(orders["RedrivePolicy"]),
+                             {"deadLetterTargetArn": f"arn:aws:sqs:us-east-1:{ACCOUNT}:orders-dead", "maxReceiveCount": 3})
+            self.assertEqual(pawl.sqs("ListQueueTags", QueueUrl="orders")["Tags"], {"team": "shop"})
+            self.assertEqual(pawl.attributes("events.fifo")["ContentBasedDeduplication"], "true")
+            self.assertEqual(pawl.sqs("ReceiveMessage", QueueUrl="orders")["Messages"][0]["Body"], "order 1")
+            pawl.sns("Publish", TopicArn=f"arn:aws:sns:us-east-1:{ACCOUNT}:news", Message="red", **{
+                "MessageAttributes.entry.1.Name": "colour", "MessageAttributes.entry.1.Value.DataType": "String",
+                "MessageAttributes.entry.1.Value.StringValue": "red"})
+            self.assertEqual(pawl.sqs("ReceiveMessage", QueueUrl="orders")["Messages"][0]["Body"], "red", "raw")
+
+    def test_a_second_start_changes_nothing(self):
+        with self.start(EXAMPLE, "--dev") as pawl:
+            before = {name: pawl.attributes(name) for name in pawl.names()}
+            subscriptions = pawl.sns("ListSubscriptions")
+            self.assertEqual(pawl.stop(), 0)
+        time.sleep(1.1)  # LastModifiedTimestamp is in seconds
+        with self.start(EXAMPLE, "--dev") as pawl:
+            self.assertEqual({name: pawl.attributes(name) for name in pawl.names()}, before)
+            subscribed = r"<SubscriptionArn>.*?</SubscriptionArn>"
+            self.assertEqual(re.findall(subscribed, pawl.sns("ListSubscriptions")), re.findall(subscribed, subscriptions))
+
+    def test_a_changed_file_changes_what_differs_and_deletes_nothing(self):
+        with self.start(QUEUE + "DelaySeconds = 5\nVisibilityTimeout = 60\n"):
+            pass
+        with self.start('[[queue]]\nname = "other"\n' + QUEUE + "DelaySeconds = 6\n") as pawl:
+            self.assertEqual(pawl.names(), ["other", "q"])
+            attributes = pawl.attributes("q")
+            self.assertEqual((attributes["DelaySeconds"], attributes["VisibilityTimeout"]), ("6", "60"))
+
+    def test_a_reset_makes_everything_anew(self):
+        with self.start(EXAMPLE, "--dev") as pawl:
+            pawl.sqs("CreateQueue", QueueName="undeclared")
+            pawl.sqs("PurgeQueue", QueueUrl="orders")
+            times = []
+            for _ in range(5):
+                begun = time.monotonic()
+                self.assertEqual(pawl.post("/_pawl/reset", b"", {}), "{}\n")
+                times.append((time.monotonic() - begun) * 1000)
+            print(f"reset with 3 queues, a topic and 2 messages: {min(times):.1f} ms at best of {len(times)}", flush=True)
+            self.assertEqual(pawl.names(), ["events.fifo", "orders", "orders-dead"])
+            self.assertEqual(pawl.attributes("orders")["VisibilityTimeout"], "120")
+            self.assertEqual([m["Body"] for m in pawl.sqs("ReceiveMessage", QueueUrl="orders", MaxNumberOfMessages=10)["Messages"]],
+                             ["order 1"])
+            self.assertEqual(pawl.sns("ListSubscriptions").count("<member>"), 1)
+
+    def test_a_reset_of_one_account_leaves_the_others(self):
+        other = "111111111111"
+        text = QUEUE + f'[[queue]]\nname = "p"\naccount = "{other}"\n'
+        with self.start(text, "--dev") as pawl:
+            pawl.sqs("SendMessage", QueueUrl="q", MessageBody="kept")
+            pawl.sqs("SendMessage", account=other, QueueUrl="p", MessageBody="gone")
+            pawl.post(f"/_pawl/reset?account={other}", b"", {})
+            self.assertEqual(pawl.attributes("q")["ApproximateNumberOfMessages"], "1")
+            self.assertEqual([url.rsplit("/", 2)[1:] for url in pawl.sqs("ListQueues", account=other)["QueueUrls"]], [[other, "p"]])
+            self.assertNotIn("Messages", pawl.sqs("ReceiveMessage", account=other, QueueUrl="p"))
+
+    def test_broken_files_end_the_start_with_their_line(self):
+        for text, line, *parts in BROKEN:
+            with self.subTest(text):
+                self.refused(text, line, *parts)
+        for text, line, *parts in BROKEN_MESSAGES:
+            with self.subTest(text):
+                self.refused(text, line, *parts, words=["--dev"])
+
+    def test_messages_need_dev(self):
+        self.refused(QUEUE + '[[message]]\nqueue = "q"\nbody = "b"\n', 3, "Start with --dev")
+
+    def test_a_shorter_retention_does_not_delete_messages(self):
+        with self.start(QUEUE) as pawl:
+            pawl.sqs("SendMessage", QueueUrl="q", MessageBody="kept")
+        self.refused(QUEUE + 'MessageRetentionPeriod = "1h"\n', 3, "MessageRetentionPeriod = 3600", "345600 or more")
+        with self.start(QUEUE + 'MessageRetentionPeriod = "5d"\n') as pawl:
+            message = pawl.sqs("ReceiveMessage", QueueUrl="q")["Messages"][0]
+            self.assertEqual(message["Body"], "kept")
+            pawl.sqs("DeleteMessage", QueueUrl="q", ReceiptHandle=message["ReceiptHandle"])
+        with self.start(QUEUE + 'MessageRetentionPeriod = "1h"\n') as pawl:
+            self.assertEqual(pawl.attributes("q")["MessageRetentionPeriod"], "3600", "an empty queue loses nothing")
+
+    def test_a_refused_file_changes_no_queue(self):
+        with self.start(QUEUE):
+            pass
+        self.refused('[[queue]]\nname = "new"\n' + QUEUE + "DelaySeconds = 901\n", 5, "0 to 900")
+        with self.start("") as pawl:
+            self.assertEqual(pawl.names(), ["q"])
+
+    def test_it_needs_no_signature_and_no_certificate(self):
+        keys, key, certificate = (os.path.join(self.place, name) for name in ("keys.toml", "k.pem", "c.pem"))
+        pathlib.Path(keys).write_text(f'[[key]]\nid = "AKIDORDERS"\nsecret = "{"s" * 40}"\naccount = "111122223333"\n')
+        os.chmod(keys, 0o600)
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-keyout", key, "-out", certificate,
+                        "-subj", "/CN=localhost"], check=True, capture_output=True)
+        os.chmod(key, 0o600)
+        text = '[[queue]]\nname = "signed"\naccount = "111122223333"\n'
+        with self.start(text, "--auth", "sigv4", "--keys", keys, "--tls-cert", certificate, "--tls-key", key) as pawl:
+            self.assertIsNone(pawl.code)
+            with urllib.request.urlopen(f"http://{pawl.ready['admin']}/queues", timeout=10) as queues:
+                self.assertIn('"account":"111122223333","name":"signed"', queues.read().decode())
+            self.assertEqual(pawl.stop(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

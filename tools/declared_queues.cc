@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/declared_queues.h"
+
+#include <fmt/core.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/base/format.h"
+#include "proto/aws/arn.h"
+#include "proto/sqs/queue_attributes.h"
+#include "proto/text/duration.h"
+#include "proto/text/json_value.h"
+#include "proto/text/text.h"
+#include "tools/suggest.h"
+#include "tools/toml_text.h"
+
+namespace pawl {
+namespace {
+
+using Fault = std::unexpected<std::string>;
+using Names = std::vector<std::string>;
+
+struct Table {
+  std::string_view name;
+  DeclaredKind kind;
+};
+constexpr Table tables[] = {
+    {"queue",        DeclaredKind::queue       },
+    {"topic",        DeclaredKind::topic       },
+    {"subscription", DeclaredKind::subscription},
+    {"message",      DeclaredKind::message     },
+};
+
+// Keys of a table that are no attributes; the first `required` ones must be there.
+struct Keys {
+  Names names;
+  std::size_t required;
+  Names attributes;
+};
+
+Names queue_attribute_names() {
+  Names names;
+  for (const Attribute attribute : settable_attributes()) names.emplace_back(name_of(attribute));
+  return names;
+}
+
+const Keys& keys_for(DeclaredKind kind) {
+  static const Keys queue{
+      {"name", "account", "tags"},
+      1, queue_attribute_names()
+  };
+  static const Keys topic{
+      {"name", "account", "tags"},
+      1,
+      {"ContentBasedDeduplication", "DeliveryPolicy", "DisplayName", "FifoThroughputScope",
+       "FifoTopic", "KmsMasterKeyId", "Policy", "SignatureVersion", "TracingConfig"}
+  };
+  static const Keys subscription{
+      {"topic", "endpoint", "protocol", "account"},
+      2,
+      {"DeliveryPolicy", "FilterPolicy", "FilterPolicyScope", "RawMessageDelivery",
+       "RedrivePolicy"}
+  };
+  static const Keys message{
+      {"queue", "body", "account", "attributes", "group", "dedup-id", "delay"},
+      2, {}
+  };
+  switch (kind) {
+    case DeclaredKind::queue:
+      return queue;
+    case DeclaredKind::topic:
+      return topic;
+    case DeclaredKind::subscription:
+      return subscription;
+    case DeclaredKind::message:
+      break;
+  }
+  return message;
+}
+
+bool holds(const Names& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::string_view table_of(DeclaredKind kind) {
+  return std::ranges::find(tables, kind, &Table::kind)->name;
+}
+
+// Attributes that are times of whole seconds may be written as 15m.
+bool is_time(std::string_view attribute) {
+  return attribute.ends_with("Seconds") || attribute.ends_with("Timeout") ||
+         attribute.ends_with("Period") || attribute == "x-replay-retention";
+}
+
+std::string whole_seconds(std::string text) {
+  if (text.find_first_not_of("0123456789") == text.npos) return text;
+  const auto time = parse_duration(text);
+  return time && time->ms % 1000 == 0 ? std::to_string(time->ms / 1000) : text;
+}
+
+// The text of a value; a table or an array becomes JSON.
+std::optional<std::string> text_of(const toml::node& node, bool json) {
+  if (auto text = node.value_exact<std::string>()) return text;
+  if (const auto whole = node.value_exact<std::int64_t>()) return std::to_string(*whole);
+  if (const auto truth = node.value_exact<bool>()) return *truth ? "true" : "false";
+  if (!json || !(node.is_table() || node.is_array())) return std::nullopt;
+  std::stringstream out;
+  if (node.is_table()) {
+    out << toml::json_formatter(*node.as_table(), toml::format_flags::none);
+  } else {
+    out << toml::json_formatter(*node.as_array(), toml::format_flags::none);
+  }
+  std::string compact;
+  return compact_json_object(out.str(), "", compact) ? compact : out.str();
+}
+
+class Reader {
+ public:
+  Reader(const std::string& path, const DeclaredDefaults& defaults)
+      : path_(path), defaults_(defaults) {}
+
+  bool read(const toml::table& file);
+  DeclaredRows rows;
+  std::string fault;
+
+ private:
+  bool refuse(const std::string& where, std::string why) {
+    make_printable(why);
+    fault = where + ": " + why;
+    return false;
+  }
+  std::string where(const toml::node& node) const { return location_of(path_, node.source()); }
+  bool read_row(DeclaredKind kind, const toml::table& table);
+  bool read_key(DeclaredRow& row, std::string_view key, const toml::node& node);
+  bool read_own(DeclaredRow& row, std::string_view key, const toml::node& node);
+  bool read_pairs(const DeclaredRow& row, std::string_view key, const toml::node& node,
+                  std::vector<DeclaredValue>& out);
+  bool read_delay(DeclaredRow& row, const std::string& text, const std::string& at);
+  bool check(DeclaredRow& row);
+  bool check_name(const DeclaredRow& row);
+  bool add(DeclaredRow row);
+  bool check_messages();
+  void name_targets(DeclaredRow& row);
+
+  const std::string& path_;
+  const DeclaredDefaults& defaults_;
+};
+
+bool Reader::read(const toml::table& file) {
+  for (const Table& one : tables) {
+    const toml::node* const node = file.get(one.name);
+    if (node == nullptr) continue;
+    const toml::array* const all = node->as_array();
+    if (all == nullptr || !all->is_homogeneous<toml::table>()) {
+      return refuse(where(*node),
+                    fmt::format("{0} is a list of tables: write [[{0}]] above each.", one.name));
+    }
+    if (one.kind == DeclaredKind::message && !defaults_.messages) {
+      return refuse(where(*all->get(0)),
+                    "[[message]] is for tests: its messages are sent when the server starts. Start "
+                    "with --dev, or remove it.");
+    }
+    for (const toml::node& table : *all)
+      if (!read_row(one.kind, *table.as_table())) return false;
+  }
+  return check_messages();
+}
+
+bool Reader::read_row(DeclaredKind kind, const toml::table& table) {
+  DeclaredRow row;
+  row.kind = kind;
+  row.where = where(table);
+  row.account = defaults_.account;
+  for (const auto& [name, node] : table)
+    if (!read_key(row, name.str(), node)) return false;
+  const Keys& keys = keys_for(kind);
+  for (std::size_t i = 0; i < keys.required; ++i) {
+    if (table.contains(keys.names[i])) continue;
+    return refuse(row.where, fmt::format("this [[{}]] has no {}. Add {} = \"...\".", table_of(kind),
+                                         keys.names[i], keys.names[i]));
+  }
+  return check(row) && add(std::move(row));
+}
+
+bool Reader::read_key(DeclaredRow& row, std::string_view key, const toml::node& node) {
+  const Keys& keys = keys_for(row.kind);
+  if (holds(keys.names, key)) return read_own(row, key, node);
+  if (!holds(keys.attributes, key)) {
+    Names known = keys.names;
+    known.insert(known.end(), keys.attributes.begin(), keys.attributes.end());
+    const std::string meant = suggestion(key, known);
+    return refuse(
+        where(node),
+        fmt::format("[[{}]] has no key \"{}\".{}", table_of(row.kind), key,
+                    meant.empty() ? " Allowed: " + join_texts(known, ", ") + "." : meant));
+  }
+  const auto text = text_of(node, true);
+  if (!text) {
+    return refuse(where(node), fmt::format("{} must be a string, a whole number, true, false or a "
+                                           "table, which becomes JSON.",
+                                           key));
+  }
+  row.attributes.push_back(
+      {std::string(key), is_time(key) ? whole_seconds(*text) : *text, where(node)});
+  return true;
+}
+
+bool Reader::read_delay(DeclaredRow& row, const std::string& text, const std::string& at) {
+  constexpr std::int64_t delay_max_s = 900;
+  const auto time = parse_duration(text);
+  if (!time || time->ms % 1000 != 0 || time->ms > delay_max_s * 1000) {
+    return refuse(at, fmt::format("delay = {}: it is no such time. Allowed: 0 to {} seconds, as 90 "
+                                  "or \"15m\".",
+                                  text, delay_max_s));
+  }
+  row.delay = time->ms / 1000;
+  return true;
+}
+
+bool Reader::read_own(DeclaredRow& row, std::string_view key, const toml::node& node) {
+  if (key == "tags") return read_pairs(row, key, node, row.tags);
+  if (key == "attributes") return read_pairs(row, key, node, row.attributes);
+  const auto text = key == "delay" ? text_of(node, false) : node.value_exact<std::string>();
+  if (!text || text->empty()) {
+    return refuse(where(node), fmt::format("{} of a [[{}]] must be a string that is not empty.",
+                                           key, table_of(row.kind)));
+  }
+  if (key == "delay") return read_delay(row, *text, where(node));
+  if (key == "account" && !is_account_id(*text)) {
+    return refuse(where(node), fmt::format("account = {}: it is no account. Allowed: 12 digits, as "
+                                           "\"000000000000\".",
+                                           *text));
+  }
+  if (key == "protocol" && *text != "sqs") {
+    return refuse(where(node), fmt::format("protocol = {}: pawl delivers to queues only. Allowed: "
+                                           "sqs. Remove this key, or write \"sqs\".",
+                                           *text));
+  }
+  std::string unused;
+  std::string& member = key == "account"    ? row.account
+                        : key == "endpoint" ? row.endpoint
+                        : key == "body"     ? row.body
+                        : key == "group"    ? row.group
+                        : key == "dedup-id" ? row.dedup_id
+                        : key == "protocol" ? unused
+                                            : row.name;
+  member = *text;
+  return true;
+}
+
+bool Reader::read_pairs(const DeclaredRow& row, std::string_view key, const toml::node& node,
+                        std::vector<DeclaredValue>& out) {
+  const toml::table* const table = node.as_table();
+  if (table == nullptr) {
+    return refuse(where(node), fmt::format("{0} of a [[{1}]] is a table: write {0} = {{ colour = "
+                                           "\"red\" }}.",
+                                           key, table_of(row.kind)));
+  }
+  for (const auto& [name, value] : *table) {
+    const auto text = text_of(value, false);
+    if (!text) {
+      return refuse(where(value),
+                    fmt::format("{} in {} must be a string or a whole number.", name.str(), key));
+    }
+    out.push_back({std::string(name.str()), *text, where(value)});
+  }
+  return true;
+}
+
+// A name in place of the ARN of a dead-letter queue or an endpoint: that queue of the same account.
+void Reader::name_targets(DeclaredRow& row) {
+  const auto arn = [&](std::string_view name) {
+    return arn_of(defaults_.region, row.account, name);
+  };
+  if (row.kind == DeclaredKind::subscription && !row.endpoint.starts_with("arn:"))
+    row.endpoint = arn(row.endpoint);
+  for (DeclaredValue& one : row.attributes) {
+    if (one.key != "RedrivePolicy" || row.kind == DeclaredKind::message) continue;
+    const auto members = json_members(one.value);
+    if (!members) continue;
+    for (const JsonMember& member : *members) {
+      if (member.key != "deadLetterTargetArn" ||
+          !is_plain_name(
+              member.text.substr(0, member.text.size() - (member.text.ends_with(".fifo") ? 5 : 0))))
+        continue;
+      const std::string quoted = '"' + member.text + '"';
+      const std::size_t at =
+          one.value.find(quoted, one.value.find(member.key) + member.key.size() + 1);
+      if (at != one.value.npos) one.value.replace(at, quoted.size(), '"' + arn(member.text) + '"');
+    }
+  }
+}
+
+bool Reader::check_name(const DeclaredRow& row) {
+  constexpr std::size_t queue_max = 80, topic_max = 256;
+  const bool of_queue = row.kind == DeclaredKind::queue || row.kind == DeclaredKind::message;
+  const std::size_t most = of_queue ? queue_max : topic_max;
+  const std::size_t suffix = row.is_fifo() ? 5 : 0;
+  if (row.name.size() <= most && is_plain_name(row.name.substr(0, row.name.size() - suffix)))
+    return true;
+  return refuse(row.where,
+                fmt::format("\"{}\" is no name of a {}. Allowed: letters, digits, hyphens "
+                            "and underscores, at most {}; .fifo at the end for FIFO.",
+                            row.name, of_queue ? "queue" : "topic", most));
+}
+
+bool Reader::check(DeclaredRow& row) {
+  if (!check_name(row)) return false;
+  name_targets(row);
+  if (row.kind != DeclaredKind::message) return true;
+  if (row.is_fifo() && row.group.empty()) {
+    return refuse(row.where, fmt::format("this [[message]] for the FIFO queue {} has no group. Add "
+                                         "group = \"...\".",
+                                         row.name));
+  }
+  if (row.is_fifo() && row.delay >= 0) {
+    return refuse(row.where,
+                  fmt::format("delay = {}: messages of the FIFO queue {} have no delay of "
+                              "their own. Remove the key, or set DelaySeconds of the "
+                              "queue.",
+                              row.delay, row.name));
+  }
+  if (row.is_fifo() || row.dedup_id.empty()) return true;
+  return refuse(row.where, fmt::format("dedup-id = {}: only messages of FIFO queues have one, and "
+                                       "{} is a standard queue. Remove the key.",
+                                       row.dedup_id, row.name));
+}
+
+// The first value of `one` that `other` does not have; null: there is none.
+const DeclaredValue* differing(const std::vector<DeclaredValue>& one,
+                               const std::vector<DeclaredValue>& other) {
+  for (const DeclaredValue& value : one) {
+    const auto found = std::ranges::find(other, value.key, &DeclaredValue::key);
+    if (found == other.end() || found->value != value.value) return &value;
+  }
+  return nullptr;
+}
+
+bool Reader::add(DeclaredRow row) {
+  const auto twin = std::ranges::find_if(rows, [&](const DeclaredRow& other) {
+    return row.kind != DeclaredKind::message && other.kind == row.kind &&
+           other.account == row.account && other.name == row.name && other.endpoint == row.endpoint;
+  });
+  if (twin == rows.end()) {
+    rows.push_back(std::move(row));
+    return true;
+  }
+  const DeclaredValue* value = nullptr;
+  for (const DeclaredValue* const one :
+       {differing(row.attributes, twin->attributes), differing(row.tags, twin->tags),
+        differing(twin->attributes, row.attributes), differing(twin->tags, row.tags)}) {
+    if (value == nullptr) value = one;
+  }
+  if (value == nullptr) return true;
+  return refuse(row.where,
+                fmt::format("{} is declared at {} too, and {} = {} at {} is not the same "
+                            "in both. Keep one of the two tables.",
+                            describe(row), twin->where, value->key, value->value, value->where));
+}
+
+// A message is sent when its queue is made: the queue must be declared.
+bool Reader::check_messages() {
+  for (const DeclaredRow& row : rows) {
+    if (row.kind != DeclaredKind::message) continue;
+    Names queues;
+    for (const DeclaredRow& one : rows)
+      if (one.kind == DeclaredKind::queue && one.account == row.account) queues.push_back(one.name);
+    if (holds(queues, row.name)) continue;
+    return refuse(row.where,
+                  fmt::format("queue = {}: this file has no such [[queue]] of account {}, "
+                              "and a message is sent when its queue is made.{} Declare "
+                              "it, or correct the name.",
+                              row.name, row.account, suggestion(row.name, queues)));
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_declared_table(std::string_view name) {
+  return std::ranges::find(tables, name, &Table::name) != std::end(tables);
+}
+
+std::expected<DeclaredRows, std::string> read_declared_rows(std::string_view text,
+                                                            const std::string& path,
+                                                            const DeclaredDefaults& defaults) {
+  CHECK(is_account_id(defaults.account), "{} is no account", defaults.account);
+  const auto parsed = parse_toml(text, path);
+  if (!parsed) return Fault(parsed.error());
+  Reader reader(path, defaults);
+  if (!reader.read(*parsed)) return Fault(reader.fault);
+  return std::move(reader.rows);
+}
+
+std::expected<DeclaredRows, std::string> read_declared_file(const std::string& path,
+                                                            const DeclaredDefaults& defaults) {
+  std::ifstream file(path);
+  std::stringstream text;
+  if (file) text << file.rdbuf();
+  return read_declared_rows(text.view(), path, defaults);
+}
+
+}  // namespace pawl

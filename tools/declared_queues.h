@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The [[queue]], [[topic]], [[subscription]] and [[message]] tables of a configuration file, as
+// rows of proto/declared/declared_rows.h. tools/DECLARED.md describes the keys.
+//
+// Two tables of one queue, topic or subscription must be equal; then they are one row.
+//
+// Errors: "FILE:LINE:COLUMN: ...": the key, the value, the allowed values, and for an unknown key
+//         the nearest known one. Values of attributes are checked later, by plan_declared().
+// Owner:  values.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "proto/declared/declared_rows.h"
+
+namespace pawl {
+
+struct DeclaredDefaults {
+  std::string account;    // of rows without one
+  std::string region;     // of ARNs
+  bool messages = false;  // [[message]] is allowed: --dev
+};
+
+// The names of the tables.
+bool is_declared_table(std::string_view name);
+
+std::expected<DeclaredRows, std::string> read_declared_rows(std::string_view text,
+                                                            const std::string& path,
+                                                            const DeclaredDefaults& defaults);
+// The rows of a file; none if it cannot be read, which read_config_file() reports.
+std::expected<DeclaredRows, std::string> read_declared_file(const std::string& path,
+                                                            const DeclaredDefaults& defaults);
+
+}  // namespace pawl
