@@ -5,10 +5,10 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <array>
-#include <fstream>
+#include <map>
 #include <optional>
 #include <sstream>
+#include <tuple>
 #include <vector>
 
 #include "core/base/check.h"
@@ -27,16 +27,10 @@ namespace {
 using Fault = std::unexpected<std::string>;
 using Names = std::vector<std::string>;
 
-struct Table {
-  std::string_view name;
-  DeclaredKind kind;
-};
-constexpr Table tables[] = {
-    {"queue",        DeclaredKind::queue       },
-    {"topic",        DeclaredKind::topic       },
-    {"subscription", DeclaredKind::subscription},
-    {"message",      DeclaredKind::message     },
-};
+// By DeclaredKind.
+constexpr std::string_view tables[] = {"queue", "topic", "subscription", "message"};
+constexpr DeclaredKind kinds[] = {DeclaredKind::queue, DeclaredKind::topic,
+                                  DeclaredKind::subscription, DeclaredKind::message};
 
 // Keys of a table that are no attributes; the first `required` ones must be there.
 struct Keys {
@@ -89,9 +83,7 @@ bool holds(const Names& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-std::string_view table_of(DeclaredKind kind) {
-  return std::ranges::find(tables, kind, &Table::kind)->name;
-}
+std::string_view table_of(DeclaredKind kind) { return tables[static_cast<std::size_t>(kind)]; }
 
 // Attributes that are times of whole seconds may be written as 15m.
 bool is_time(std::string_view attribute) {
@@ -100,23 +92,22 @@ bool is_time(std::string_view attribute) {
 }
 
 std::string whole_seconds(std::string text) {
-  if (text.find_first_not_of("0123456789") == text.npos) return text;
+  if (decimal_number(text)) return text;
   const auto time = parse_duration(text);
   return time && time->ms % 1000 == 0 ? std::to_string(time->ms / 1000) : text;
 }
 
-// The text of a value; a table or an array becomes JSON.
-std::optional<std::string> text_of(const toml::node& node, bool json) {
+// The text of a value that is no table and no array.
+std::optional<std::string> simple_text(const toml::node& node) {
   if (auto text = node.value_exact<std::string>()) return text;
   if (const auto whole = node.value_exact<std::int64_t>()) return std::to_string(*whole);
   if (const auto truth = node.value_exact<bool>()) return *truth ? "true" : "false";
-  if (!json || !(node.is_table() || node.is_array())) return std::nullopt;
+  return std::nullopt;
+}
+
+std::string json_text(const toml::table& table) {
   std::stringstream out;
-  if (node.is_table()) {
-    out << toml::json_formatter(*node.as_table(), toml::format_flags::none);
-  } else {
-    out << toml::json_formatter(*node.as_array(), toml::format_flags::none);
-  }
+  out << toml::json_formatter(table, toml::format_flags::none);
   std::string compact;
   return compact_json_object(out.str(), "", compact) ? compact : out.str();
 }
@@ -143,32 +134,38 @@ class Reader {
   bool read_pairs(const DeclaredRow& row, std::string_view key, const toml::node& node,
                   std::vector<DeclaredValue>& out);
   bool read_delay(DeclaredRow& row, const std::string& text, const std::string& at);
-  bool check(DeclaredRow& row);
+  std::optional<std::string> attribute_text(const DeclaredRow& row, std::string_view key,
+                                            const toml::node& node) const;
+  bool check(const DeclaredRow& row);
   bool check_name(const DeclaredRow& row);
   bool add(DeclaredRow row);
   bool check_messages();
-  void name_targets(DeclaredRow& row);
+  std::string queue_arn(const DeclaredRow& row, std::string_view name) const {
+    return arn_of(defaults_.region, row.account, name);
+  }
 
   const std::string& path_;
   const DeclaredDefaults& defaults_;
+  // Queues, topics and subscriptions by account, name and endpoint: their position in rows.
+  std::map<std::tuple<DeclaredKind, std::string, std::string, std::string>, std::size_t> known_;
 };
 
 bool Reader::read(const toml::table& file) {
-  for (const Table& one : tables) {
-    const toml::node* const node = file.get(one.name);
+  for (const DeclaredKind kind : kinds) {
+    const toml::node* const node = file.get(table_of(kind));
     if (node == nullptr) continue;
     const toml::array* const all = node->as_array();
     if (all == nullptr || !all->is_homogeneous<toml::table>()) {
-      return refuse(where(*node),
-                    fmt::format("{0} is a list of tables: write [[{0}]] above each.", one.name));
+      return refuse(where(*node), fmt::format("{0} is a list of tables: write [[{0}]] above each.",
+                                              table_of(kind)));
     }
-    if (one.kind == DeclaredKind::message && !defaults_.messages) {
+    if (kind == DeclaredKind::message && !defaults_.messages) {
       return refuse(where(*all->get(0)),
                     "[[message]] is for tests: its messages are sent when the server starts. Start "
                     "with --dev, or remove it.");
     }
     for (const toml::node& table : *all)
-      if (!read_row(one.kind, *table.as_table())) return false;
+      if (!read_row(kind, *table.as_table())) return false;
   }
   return check_messages();
 }
@@ -178,6 +175,9 @@ bool Reader::read_row(DeclaredKind kind, const toml::table& table) {
   row.kind = kind;
   row.where = where(table);
   row.account = defaults_.account;
+  if (const toml::node* const account = table.get("account");
+      account != nullptr && !read_own(row, "account", *account))
+    return false;  // first, because names of queues become ARNs of that account
   for (const auto& [name, node] : table)
     if (!read_key(row, name.str(), node)) return false;
   const Keys& keys = keys_for(kind);
@@ -186,6 +186,8 @@ bool Reader::read_row(DeclaredKind kind, const toml::table& table) {
     return refuse(row.where, fmt::format("this [[{}]] has no {}. Add {} = \"...\".", table_of(kind),
                                          keys.names[i], keys.names[i]));
   }
+  if (kind == DeclaredKind::subscription && !row.endpoint.starts_with("arn:"))
+    row.endpoint = queue_arn(row, row.endpoint);
   return check(row) && add(std::move(row));
 }
 
@@ -201,7 +203,7 @@ bool Reader::read_key(DeclaredRow& row, std::string_view key, const toml::node& 
         fmt::format("[[{}]] has no key \"{}\".{}", table_of(row.kind), key,
                     meant.empty() ? " Allowed: " + join_texts(known, ", ") + "." : meant));
   }
-  const auto text = text_of(node, true);
+  const auto text = attribute_text(row, key, node);
   if (!text) {
     return refuse(where(node), fmt::format("{} must be a string, a whole number, true, false or a "
                                            "table, which becomes JSON.",
@@ -210,6 +212,19 @@ bool Reader::read_key(DeclaredRow& row, std::string_view key, const toml::node& 
   row.attributes.push_back(
       {std::string(key), is_time(key) ? whole_seconds(*text) : *text, where(node)});
   return true;
+}
+
+// A table becomes JSON. There the name of a dead-letter queue stands for the ARN of that queue.
+std::optional<std::string> Reader::attribute_text(const DeclaredRow& row, std::string_view key,
+                                                  const toml::node& node) const {
+  const toml::table* const given = node.as_table();
+  if (given == nullptr) return simple_text(node);
+  if (key != "RedrivePolicy") return json_text(*given);
+  toml::table policy = *given;
+  if (auto* const target = policy.get_as<std::string>("deadLetterTargetArn");
+      target != nullptr && !target->get().starts_with("arn:"))
+    *target = queue_arn(row, target->get());
+  return json_text(policy);
 }
 
 bool Reader::read_delay(DeclaredRow& row, const std::string& text, const std::string& at) {
@@ -227,7 +242,7 @@ bool Reader::read_delay(DeclaredRow& row, const std::string& text, const std::st
 bool Reader::read_own(DeclaredRow& row, std::string_view key, const toml::node& node) {
   if (key == "tags") return read_pairs(row, key, node, row.tags);
   if (key == "attributes") return read_pairs(row, key, node, row.attributes);
-  const auto text = key == "delay" ? text_of(node, false) : node.value_exact<std::string>();
+  const auto text = key == "delay" ? simple_text(node) : node.value_exact<std::string>();
   if (!text || text->empty()) {
     return refuse(where(node), fmt::format("{} of a [[{}]] must be a string that is not empty.",
                                            key, table_of(row.kind)));
@@ -264,7 +279,7 @@ bool Reader::read_pairs(const DeclaredRow& row, std::string_view key, const toml
                                            key, table_of(row.kind)));
   }
   for (const auto& [name, value] : *table) {
-    const auto text = text_of(value, false);
+    const auto text = simple_text(value);
     if (!text) {
       return refuse(where(value),
                     fmt::format("{} in {} must be a string or a whole number.", name.str(), key));
@@ -272,30 +287,6 @@ bool Reader::read_pairs(const DeclaredRow& row, std::string_view key, const toml
     out.push_back({std::string(name.str()), *text, where(value)});
   }
   return true;
-}
-
-// A name in place of the ARN of a dead-letter queue or an endpoint: that queue of the same account.
-void Reader::name_targets(DeclaredRow& row) {
-  const auto arn = [&](std::string_view name) {
-    return arn_of(defaults_.region, row.account, name);
-  };
-  if (row.kind == DeclaredKind::subscription && !row.endpoint.starts_with("arn:"))
-    row.endpoint = arn(row.endpoint);
-  for (DeclaredValue& one : row.attributes) {
-    if (one.key != "RedrivePolicy" || row.kind == DeclaredKind::message) continue;
-    const auto members = json_members(one.value);
-    if (!members) continue;
-    for (const JsonMember& member : *members) {
-      if (member.key != "deadLetterTargetArn" ||
-          !is_plain_name(
-              member.text.substr(0, member.text.size() - (member.text.ends_with(".fifo") ? 5 : 0))))
-        continue;
-      const std::string quoted = '"' + member.text + '"';
-      const std::size_t at =
-          one.value.find(quoted, one.value.find(member.key) + member.key.size() + 1);
-      if (at != one.value.npos) one.value.replace(at, quoted.size(), '"' + arn(member.text) + '"');
-    }
-  }
 }
 
 bool Reader::check_name(const DeclaredRow& row) {
@@ -311,9 +302,8 @@ bool Reader::check_name(const DeclaredRow& row) {
                             row.name, of_queue ? "queue" : "topic", most));
 }
 
-bool Reader::check(DeclaredRow& row) {
+bool Reader::check(const DeclaredRow& row) {
   if (!check_name(row)) return false;
-  name_targets(row);
   if (row.kind != DeclaredKind::message) return true;
   if (row.is_fifo() && row.group.empty()) {
     return refuse(row.where, fmt::format("this [[message]] for the FIFO queue {} has no group. Add "
@@ -344,14 +334,17 @@ const DeclaredValue* differing(const std::vector<DeclaredValue>& one,
 }
 
 bool Reader::add(DeclaredRow row) {
-  const auto twin = std::ranges::find_if(rows, [&](const DeclaredRow& other) {
-    return row.kind != DeclaredKind::message && other.kind == row.kind &&
-           other.account == row.account && other.name == row.name && other.endpoint == row.endpoint;
-  });
-  if (twin == rows.end()) {
+  if (row.kind == DeclaredKind::message) {
     rows.push_back(std::move(row));
     return true;
   }
+  const auto [known, is_new] =
+      known_.try_emplace({row.kind, row.account, row.name, row.endpoint}, rows.size());
+  if (is_new) {
+    rows.push_back(std::move(row));
+    return true;
+  }
+  const DeclaredRow* const twin = &rows[known->second];
   const DeclaredValue* value = nullptr;
   for (const DeclaredValue* const one :
        {differing(row.attributes, twin->attributes), differing(row.tags, twin->tags),
@@ -369,10 +362,10 @@ bool Reader::add(DeclaredRow row) {
 bool Reader::check_messages() {
   for (const DeclaredRow& row : rows) {
     if (row.kind != DeclaredKind::message) continue;
+    if (known_.contains({DeclaredKind::queue, row.account, row.name, {}})) continue;
     Names queues;
     for (const DeclaredRow& one : rows)
       if (one.kind == DeclaredKind::queue && one.account == row.account) queues.push_back(one.name);
-    if (holds(queues, row.name)) continue;
     return refuse(row.where,
                   fmt::format("queue = {}: this file has no such [[queue]] of account {}, "
                               "and a message is sent when its queue is made.{} Declare "
@@ -384,9 +377,7 @@ bool Reader::check_messages() {
 
 }  // namespace
 
-bool is_declared_table(std::string_view name) {
-  return std::ranges::find(tables, name, &Table::name) != std::end(tables);
-}
+std::span<const std::string_view> declared_tables() { return tables; }
 
 std::expected<DeclaredRows, std::string> read_declared_rows(std::string_view text,
                                                             const std::string& path,
@@ -397,14 +388,6 @@ std::expected<DeclaredRows, std::string> read_declared_rows(std::string_view tex
   Reader reader(path, defaults);
   if (!reader.read(*parsed)) return Fault(reader.fault);
   return std::move(reader.rows);
-}
-
-std::expected<DeclaredRows, std::string> read_declared_file(const std::string& path,
-                                                            const DeclaredDefaults& defaults) {
-  std::ifstream file(path);
-  std::stringstream text;
-  if (file) text << file.rdbuf();
-  return read_declared_rows(text.view(), path, defaults);
 }
 
 }  // namespace pawl

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <expected>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,13 +25,10 @@ struct DeclaredDefaults {
 };
 
 // The names of the tables.
-bool is_declared_table(std::string_view name);
+std::span<const std::string_view> declared_tables();
 
 std::expected<DeclaredRows, std::string> read_declared_rows(std::string_view text,
                                                             const std::string& path,
-                                                            const DeclaredDefaults& defaults);
-// The rows of a file; none if it cannot be read, which read_config_file() reports.
-std::expected<DeclaredRows, std::string> read_declared_file(const std::string& path,
                                                             const DeclaredDefaults& defaults);
 
 }  // namespace pawl

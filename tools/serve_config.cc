@@ -372,7 +372,7 @@ std::string variable_of(const ServeKey& key) {
   return name;
 }
 
-std::expected<void, std::string> read_config_file(const std::string& path, GivenValues& given) {
+std::expected<std::string, std::string> read_config_file(const std::string& path) {
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown))
     return Fault(fmt::format("{}: is a directory. Name a TOML file with --config.", path));
@@ -382,15 +382,22 @@ std::expected<void, std::string> read_config_file(const std::string& path, Given
         fmt::format("{}: cannot be read. Name a TOML file that exists with --config.", path));
   std::stringstream text;
   text << file.rdbuf();
-  const auto parsed = parse_toml(text.view(), path);
+  return std::move(text).str();
+}
+
+std::expected<void, std::string> read_config(std::string_view text, const std::string& path,
+                                             GivenValues& given) {
+  const auto parsed = parse_toml(text, path);
   if (!parsed) return Fault(parsed.error());
   for (const auto& [name, node] : *parsed) {
     const std::string section(name.str());
-    if (is_declared_table(section)) continue;
-    const std::vector<std::string> known = sections();
-    if (std::find(known.begin(), known.end(), section) == known.end())
+    if (std::ranges::find(declared_tables(), section) != declared_tables().end()) continue;
+    std::vector<std::string> known = sections();
+    if (std::find(known.begin(), known.end(), section) == known.end()) {
+      for (const std::string_view table : declared_tables()) known.emplace_back(table);
       return Fault(fmt::format("{}: there is no section [{}].{}", location_of(path, name.source()),
                                section, suggestion(section, known)));
+    }
     if (!node.is_table())
       return Fault(fmt::format("{}: {} is a section: write [{}].", location_of(path, name.source()),
                                section, section));

@@ -45,8 +45,10 @@ struct GivenValue {
 };
 using GivenValues = std::map<std::string, GivenValue, std::less<>>;  // by flag
 
-// Adds the settings of the file to `given`; a value that is already in `given` stays.
-std::expected<void, std::string> read_config_file(const std::string& path, GivenValues& given);
+std::expected<std::string, std::string> read_config_file(const std::string& path);
+// Adds the settings of the file's text to `given`; a value that is already in `given` stays.
+std::expected<void, std::string> read_config(std::string_view text, const std::string& path,
+                                             GivenValues& given);
 void read_environment(GivenValues& given);
 // A warning for each variable that looks like a setting and is none. Such a variable is no error:
 // other software sets PAWL_ variables too, for example Kubernetes for a service.

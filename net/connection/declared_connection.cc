@@ -19,7 +19,8 @@ void DeclaredConnection::go_on(CallStep step) {
   CHECK(under_way_ == 0, "{} routes already wait", under_way_);
   if (step == CallStep::respond) {
     const std::string_view fault = work_->fault();
-    out().append(fault.empty() ? "+" : work_->may_retry() ? "~" : "-").append(fault);
+    out().append(fault.empty() ? "+" : work_->may_retry() ? "~" : "-");
+    out().append(fault.empty() ? work_->summary() : fault);
     return finish_after_answers();
   }
   const std::span<const CallRoute> routes = work_->routes();

@@ -2,7 +2,7 @@
 // The server's connection to itself, at whose first byte it makes what its configuration file
 // declares. The other end then reads the outcome and the end of the connection:
 //
-//   "+" done     "-FAULT" refused     "~FAULT" refused, but a later start may succeed
+//   "+SUMMARY" done     "-FAULT" refused     "~FAULT" refused, but a later start may succeed
 //
 // Owner:  the Connections of its shard.
 #pragma once

@@ -33,6 +33,7 @@ constexpr std::array<EventRow, event_codes> event_rows{{
     {EventCode::newer_parts_skipped, EventLevel::warning, "optional parts of records of a newer version were skipped", many},
     {EventCode::torn_write_cut_off, EventLevel::warning, "an incomplete write at the end of the log was cut off", many},
     {EventCode::account_not_served, EventLevel::warning, "queues belong to an account that is not served", many},
+    {EventCode::declared, EventLevel::info, "what the configuration file declares was made", few},
     {EventCode::clock_hidden, EventLevel::warning, "a clock of the kernel cannot be read", few},
     {EventCode::clock_waits, EventLevel::warning, "the time that the machine was off is not counted yet", few},
     {EventCode::wall_clock_set, EventLevel::info, "the wall clock was set", few},

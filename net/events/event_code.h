@@ -42,6 +42,7 @@ enum class EventCode : std::uint8_t {
   newer_parts_skipped,
   torn_write_cut_off,
   account_not_served,
+  declared,
   // --- clock ---
   clock_hidden,
   clock_waits,

@@ -21,6 +21,8 @@ DeclaredStart::DeclaredStart() {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0) {
     own_ = ends[0];
     shard_ = ends[1];
+  } else {
+    error_ = errno;
   }
 }
 
@@ -31,8 +33,10 @@ DeclaredStart::~DeclaredStart() {
 
 int DeclaredStart::shard_end() { return std::exchange(shard_, -1); }
 
-StartError DeclaredStart::apply() {
-  if (own_ < 0) return {std::string("cannot make a pair of sockets: ") + std::strerror(errno)};
+std::expected<std::string, StartError> DeclaredStart::apply() {
+  if (own_ < 0)
+    return std::unexpected(
+        StartError(std::string("cannot make a pair of sockets: ") + std::strerror(error_)));
   std::string outcome;
   if (::write(own_, "\n", 1) == 1) {
     std::array<char, 4096> bytes;
@@ -44,10 +48,14 @@ StartError DeclaredStart::apply() {
     }
   }
   ::close(std::exchange(own_, -1));
-  if (outcome == "+") return {};
-  if (outcome.empty())
-    return {"the declared queues were not made: the connection to the shards ended. Start again"};
-  return {outcome.substr(1), outcome.front() == '-' ? StartFault::declared : StartFault::machine};
+  if (outcome.empty()) {
+    return std::unexpected(StartError(
+        "the declared queues were not made: the connection to the shards ended. Start again"));
+  }
+  const std::string text = outcome.substr(1);
+  if (outcome.front() == '+') return text;
+  return std::unexpected(
+      StartError(text, outcome.front() == '-' ? StartFault::declared : StartFault::machine));
 }
 
 std::function<std::unique_ptr<RoutedWork>(std::string_view)> declare_with(

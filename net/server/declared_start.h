@@ -7,8 +7,10 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "net/server/start_error.h"
@@ -26,11 +28,12 @@ class DeclaredStart {
 
   // The end for a shard, which closes it; -1: no pair of sockets could be made.
   int shard_end();
-  // Blocks until all is made. Without a fault the error has no text.
-  StartError apply();
+  // Blocks until all is made. The summary of the declaration.
+  std::expected<std::string, StartError> apply();
 
  private:
   int own_ = -1, shard_ = -1;
+  int error_ = 0;  // without a pair of sockets: the reason
 };
 
 using DeclaredRowsPtr = std::shared_ptr<const DeclaredRows>;

@@ -275,7 +275,14 @@ std::expected<void, StartError> Server::launch() {
   collect_admin_facts();
   if (contexts_[0].sqs.declare != nullptr) declared_.emplace();
   phases_->run.count_down();
-  StartError fault = declared_ ? declared_->apply() : StartError{};
+  StartError fault;
+  if (declared_) {
+    if (const auto summary = declared_->apply(); summary) {
+      emit(Event{EventCode::declared, *summary});
+    } else {
+      fault = summary.error();
+    }
+  }
   if (!fault.failed()) {
     if (auto bound = bind_local(); !bound) fault = bound.error();
   }

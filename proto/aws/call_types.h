@@ -51,6 +51,7 @@ class RoutedWork {
   // After `respond`; empty: all is done.
   virtual std::string_view fault() const = 0;
   virtual bool may_retry() const = 0;  // the fault may be gone later
+  virtual std::string_view summary() const = 0;
 };
 
 // Settings of the server, shared by all calls; they must outlive the calls.

@@ -32,8 +32,7 @@ DeclaredCall::DeclaredCall(std::shared_ptr<const DeclaredRows> rows, std::string
   CHECK(rows != nullptr, "there is no declaration");
   for (const DeclaredRow& row : *rows)
     if (account.empty() || row.account == account) rows_.push_back(row);
-  settings_.keys =
-      nullptr;  // the file needs no signature, and has the rights of each row's account
+  settings_.keys = nullptr;  // the file needs no signature: each row is its account's
   settings_.dev = nullptr;
   settings_.declare = nullptr;
 }
@@ -45,6 +44,8 @@ CallStep DeclaredCall::begin(const Directory& directory) {
   directory_ = &directory;
   plan_ = plan_declared(rows_, directory, settings_);
   fault_ = plan_.fault;
+  if (fault_.empty()) check_calls();
+  plan_.planned = {};
   if (!fault_.empty()) return CallStep::respond;
   if (plan_.must_be_empty.empty()) return begin_calls();
   counts_.assign(plan_.must_be_empty.size(), Request{});
@@ -54,6 +55,17 @@ CallStep DeclaredCall::begin(const Directory& directory) {
     routes_.push_back({&counts_[i], plan_.must_be_empty[i].shard});
   }
   return CallStep::route;
+}
+
+// A queue or topic that will be made must not be planned already.
+void DeclaredCall::check_calls() {
+  for (const auto& phase : plan_.phases) {
+    for (const DeclaredAction& action : phase) {
+      const bool creates = action.makes && action.row->kind != DeclaredKind::subscription;
+      const auto one = begin_call(action, creates ? *directory_ : plan_.planned);
+      if (one->step == CallStep::respond && one->call.status() != 200) return note_end(*one);
+    }
+  }
 }
 
 CallStep DeclaredCall::judge_counts() {
@@ -85,18 +97,19 @@ CallStep DeclaredCall::begin_calls() {
   }
   if (phase_ == plan_.phases.size()) return CallStep::respond;
   const std::vector<DeclaredAction>& actions = plan_.phases[phase_];
-  for (; next_ < actions.size() && calls_.size() < calls_max; ++next_) {
-    calls_.push_back(std::make_unique<One>());
-    calls_.back()->action = &actions[next_];
-    begin_call(*calls_.back());
-  }
+  for (; next_ < actions.size() && calls_.size() < calls_max; ++next_)
+    calls_.push_back(begin_call(actions[next_], *directory_));
   return go_on();
 }
 
-void DeclaredCall::begin_call(One& one) {
-  const DeclaredAction& action = *one.action;
+std::unique_ptr<DeclaredCall::One> DeclaredCall::begin_call(const DeclaredAction& action,
+                                                            const Directory& directory) {
+  CHECK(action.row != nullptr, "an action of no row");
+  auto made = std::make_unique<One>();
+  One& one = *made;
+  one.action = &action;
   one.settings = settings_;
-  one.settings.account = action.account;
+  one.settings.account = action.row->account;
   one.body = action.sns ? fmt::format("Action={}&Version={}&{}", action.action, SnsCall::version,
                                       action.body)
                         : action.body;
@@ -110,7 +123,8 @@ void DeclaredCall::begin_call(One& one) {
   one.request.target = one.request.path = "/";
   one.request.body = one.body;
   one.request.set_headers(std::span(one.headers).first(action.sns ? 2 : 3));
-  one.step = one.call.begin(one.request, *directory_, one.settings, Instant{}, request_number_++);
+  one.step = one.call.begin(one.request, directory, one.settings, Instant{}, request_number_++);
+  return made;
 }
 
 // Collects the routes of all calls; begins others when none has any.
@@ -128,13 +142,23 @@ CallStep DeclaredCall::go_on() {
   return fault_.empty() ? begin_calls() : CallStep::respond;
 }
 
+// The place is that of the attribute that the error names, if it names one.
 void DeclaredCall::note_end(One& one) {
+  const DeclaredAction& action = *one.action;
   std::string response;
   one.call.write_response(response, {});
   may_retry_ = one.call.status() >= 500 || one.call.status() == 429;
-  fault_ = fmt::format("{}: {} is refused for the {}: {}", one.action->where, one.action->action,
-                       one.action->subject, declared_error_text(response));
-  make_printable(fault_);
+  const std::string text = declared_error_text(response);
+  const DeclaredValue* named = nullptr;
+  for (const DeclaredValue& value : action.row->attributes) {
+    if (text.find(value.key) != text.npos &&
+        (named == nullptr || value.key.size() > named->key.size()))
+      named = &value;
+  }
+  std::string why =
+      fmt::format("{} is refused for the {}: {}", action.action, describe(*action.row), text);
+  make_printable(why);
+  fault_ = fmt::format("{}: {}", named == nullptr ? action.where : named->where, why);
 }
 
 std::string declared_error_text(std::string_view response) {

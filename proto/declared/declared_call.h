@@ -6,8 +6,10 @@
 //                  ^                              |
 //                  +------------route-------------+
 //
-// First it counts the messages of the queues that must be empty, then it makes the calls, phase
-// after phase, calls_max at once. The first failed call ends it; those before it stay done.
+// First it begins each call against the planned directory and drops it: so a call that SQS or SNS
+// refuses is found before anything changes. Then it counts the messages of the queues that must be
+// empty, and makes the calls, phase after phase, calls_max at once. The first failed call ends it;
+// those before it stay done.
 //
 // Limits: calls_max.
 // Errors: fault(): "FILE:LINE:COLUMN: ...". may_retry() tells whether the server was at its limits.
@@ -43,14 +45,16 @@ class DeclaredCall final : public RoutedWork {
   CallStep resume() override;
   std::string_view fault() const override { return fault_; }
   bool may_retry() const override { return may_retry_; }
+  std::string_view summary() const override { return plan_.summary; }
 
  private:
   struct One;  // a call under way
 
+  void check_calls();
   CallStep begin_calls();
   CallStep judge_counts();
   CallStep go_on();
-  void begin_call(One& one);
+  std::unique_ptr<One> begin_call(const DeclaredAction& action, const Directory& directory);
   void note_end(One& one);
 
   DeclaredRows rows_;

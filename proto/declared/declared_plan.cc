@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "core/base/check.h"
@@ -21,7 +22,9 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 using Values = std::vector<DeclaredValue>;
-enum Phase : std::size_t { create, set, link, topics, subscriptions, messages, phases };
+// make: queues, topics.  change: existing queues.  connect: dead-letter queues, subscriptions,
+// messages.  finish: the tag of queues without their messages.
+enum Phase : std::size_t { make, change, connect, finish, phases };
 
 constexpr std::string_view redrive_policy_name = "RedrivePolicy", fifo_name = "FifoQueue";
 constexpr std::uint32_t first_planned_id = 0xF000'0000;  // of queues that do not exist yet
@@ -29,11 +32,14 @@ constexpr std::uint32_t first_planned_id = 0xF000'0000;  // of queues that do no
 class Planner {
  public:
   Planner(const DeclaredRows& rows, const Directory& directory, const CallSettings& settings)
-      : rows_(rows), there_(directory), planned_(directory), settings_(settings) {
+      : rows_(rows), there_(directory), settings_(settings) {
+    plan_.planned = directory;
     plan_.phases.resize(phases);
+    for (const DeclaredRow& row : rows)
+      if (row.kind == DeclaredKind::message) with_messages_.insert({row.account, row.name});
   }
 
-  DeclaredPlan make() {
+  DeclaredPlan plan() {
     const bool good = every(DeclaredKind::queue, &Planner::plan_queue) &&
                       every(DeclaredKind::queue, &Planner::plan_link) &&
                       every(DeclaredKind::topic, &Planner::plan_topic) &&
@@ -41,48 +47,61 @@ class Planner {
                       every(DeclaredKind::message, &Planner::plan_message);
     CHECK(good == plan_.fault.empty(), "a plan without a fault is whole");
     if (!good) plan_.phases.clear();
+    plan_.summary = summary();
     return std::move(plan_);
   }
 
  private:
-  bool every(DeclaredKind kind, bool (Planner::*plan)(const DeclaredRow&)) {
+  bool every(DeclaredKind kind, bool (Planner::*step)(const DeclaredRow&)) {
     return std::ranges::all_of(
-        rows_, [&](const DeclaredRow& row) { return row.kind != kind || (this->*plan)(row); });
+        rows_, [&](const DeclaredRow& row) { return row.kind != kind || (this->*step)(row); });
   }
-  bool refuse(const std::string& where, const std::string& why) {
+  bool refuse(const std::string& where, std::string why) {
     CHECK(!why.empty(), "a fault has a text");
+    make_printable(why);
     plan_.fault = fmt::format("{}: {}", where, why);
     return false;
   }
-  void add(Phase phase, const DeclaredRow& row, bool sns, std::string action, std::string body,
+  void add(Phase phase, const DeclaredRow& row, std::string action, std::string body,
            const std::string& where = {}) {
     CHECK(phase < plan_.phases.size(), "phase {}", std::size_t{phase});
-    plan_.phases[phase].push_back({where.empty() ? row.where : where, describe(row), row.account,
-                                   sns, std::move(action), std::move(body)});
+    const bool sns = row.kind == DeclaredKind::topic || row.kind == DeclaredKind::subscription;
+    const bool makes = action.starts_with("Create") || action == "Subscribe";
+    plan_.phases[phase].push_back(
+        {&row, where.empty() ? row.where : where, sns, makes, std::move(action), std::move(body)});
+  }
+  // Another topic or queue without attributes of its own, until it is put into the planned ones.
+  QueueConfig planned_row(const std::string& account, const DeclaredRow& row) {
+    QueueConfig config;
+    config.id = QueueId{planned_ids_++};
+    config.set_name(account, row.name);
+    return config;
+  }
+  void put(QueueConfig config) {
+    plan_.planned.put(std::make_shared<const QueueConfig>(std::move(config)));
   }
 
-  bool refuse_value(const DeclaredRow& row, const DeclaredValue& one, const std::string& why);
   bool read(const DeclaredRow& row, const Values& values, const QueueConfig* queue,
             std::vector<AttributeChange>& changes);
   bool plan_queue(const DeclaredRow& row);
-  bool plan_change(const DeclaredRow& row, const QueueConfig& queue, const Values& values,
+  void plan_change(const DeclaredRow& row, const QueueConfig& queue, const Values& values,
                    const std::vector<AttributeChange>& changes);
-  bool keeps_messages(const DeclaredRow& row, const QueueConfig& queue,
-                      const std::vector<AttributeChange>& changes);
+  void keep_messages(const DeclaredRow& row, const QueueConfig& queue,
+                     const std::vector<AttributeChange>& changes);
   bool plan_link(const DeclaredRow& row);
   bool plan_topic(const DeclaredRow& row);
   bool plan_subscription(const DeclaredRow& row);
   bool plan_message(const DeclaredRow& row);
-  bool has_topic(const DeclaredRow& row) const;
+  std::string summary() const;
   std::string topic_arn(const DeclaredRow& row) const {
     return fmt::format("arn:aws:sns:{}:{}:{}", settings_.region, row.account, row.name);
   }
 
   const DeclaredRows& rows_;
   const Directory& there_;
-  Directory planned_;  // with the declared queues
   const CallSettings& settings_;
   std::uint32_t planned_ids_ = first_planned_id;
+  std::set<std::pair<std::string, std::string>> with_messages_;  // account and name of queues
   DeclaredPlan plan_;
 };
 
@@ -90,6 +109,10 @@ std::vector<SqsInput::Pair> pairs_of(const Values& values) {
   std::vector<SqsInput::Pair> pairs;
   for (const DeclaredValue& one : values) pairs.emplace_back(one.key, one.value);
   return pairs;
+}
+
+std::string queue_url(const DeclaredRow& row) {
+  return fmt::format("http://localhost/{}/{}", row.account, row.name);
 }
 
 void write_map(JsonWriter& json, std::string_view name, const Values& values) {
@@ -100,8 +123,19 @@ void write_map(JsonWriter& json, std::string_view name, const Values& values) {
   json.end_object();
 }
 
-std::string queue_url(const DeclaredRow& row) {
-  return fmt::format("http://localhost/{}/{}", row.account, row.name);
+// The JSON of an action on the queue, with `values` as the map `name`.
+std::string queue_body(const DeclaredRow& row, std::string_view name, const Values& values) {
+  std::string body;
+  JsonWriter json(body);
+  json.begin_object();
+  json.member("QueueUrl", queue_url(row));
+  write_map(json, name, values);
+  json.end_object();
+  return body;
+}
+
+bool has_tag(const QueueConfig& config, std::string_view key) {
+  return std::ranges::find(config.tags, key, &Tags::value_type::first) != config.tags.end();
 }
 
 // The values without the RedrivePolicy, which is set when all queues exist, or that alone.
@@ -142,21 +176,19 @@ bool same_sns_value(std::string_view name, std::string_view has, std::string_vie
          (name == "FilterPolicy" && wants == "{}");
 }
 
-bool Planner::refuse_value(const DeclaredRow& row, const DeclaredValue& one,
-                           const std::string& why) {
+std::string value_fault(const DeclaredRow& row, const DeclaredValue& one, std::string_view why) {
   std::string text = fmt::format("{} = {} of {}: {}", one.key, one.value, describe(row), why);
   if (const std::string allowed = allowed_values(one.key); !allowed.empty())
     text += fmt::format(" Allowed: {}.", allowed);
   if (one.key == redrive_policy_name)
     text += " Declare the dead-letter queue as [[queue]] too, or correct its name.";
-  make_printable(text);
-  return refuse(one.where, text);
+  return text;
 }
 
 // Names the attribute that is wrong by itself, or else the row.
 bool Planner::read(const DeclaredRow& row, const Values& values, const QueueConfig* queue,
                    std::vector<AttributeChange>& changes) {
-  const AttributeSubject subject{.directory = planned_,
+  const AttributeSubject subject{.directory = plan_.planned,
                                  .account = row.account,
                                  .name = row.name,
                                  .fifo = row.is_fifo(),
@@ -168,7 +200,7 @@ bool Planner::read(const DeclaredRow& row, const Values& values, const QueueConf
     Refusal alone;
     std::vector<AttributeChange> unused;
     if (!read_queue_attributes(pairs_of({one}), subject, unused, alone))
-      return refuse_value(row, one, alone.text);
+      return refuse(one.where, value_fault(row, one, alone.text));
   }
   return refuse(row.where, fmt::format("{}: {}", describe(row), refusal.text));
 }
@@ -189,68 +221,58 @@ bool Planner::plan_queue(const DeclaredRow& row) {
     values.push_back({std::string(fifo_name), "true", row.where});
   std::vector<AttributeChange> changes;
   if (!read(row, values, there == nullptr ? nullptr : there->get(), changes)) return false;
-  QueueConfig next;
-  if (there != nullptr) {
-    next = **there;
-  } else {
-    next.id = QueueId{planned_ids_++};
-    next.set_name(row.account, row.name);
+  QueueConfig next = there == nullptr ? planned_row(row.account, row) : **there;
+  for (const AttributeChange& one : changes) next.apply(one);
+  put(std::move(next));
+  const bool unsent = there == nullptr ? with_messages_.contains({row.account, row.name})
+                                       : has_tag(**there, unsent_tag);
+  if (unsent) {
+    add(finish, row, "UntagQueue",
+        fmt::format(R"({{"QueueUrl":"{}","TagKeys":["{}"]}})", queue_url(row), unsent_tag));
   }
-  for (const AttributeChange& change : changes) next.apply(change);
-  planned_.put(std::make_shared<const QueueConfig>(std::move(next)));
-  if (there != nullptr) return plan_change(row, **there, values, changes);
+  if (there != nullptr) {
+    plan_change(row, **there, values, changes);
+    return true;
+  }
+  Values tags = row.tags;
+  if (unsent) tags.push_back({std::string(unsent_tag), "not sent yet", row.where});
   std::string body;
   JsonWriter json(body);
   json.begin_object();
   json.member("QueueName", row.name);
   write_map(json, "Attributes", values);
-  write_map(json, "tags", row.tags);
+  write_map(json, "tags", tags);
   json.end_object();
-  add(create, row, false, "CreateQueue", std::move(body));
+  add(make, row, "CreateQueue", std::move(body));
   return true;
 }
 
-bool Planner::plan_change(const DeclaredRow& row, const QueueConfig& queue, const Values& values,
+void Planner::plan_change(const DeclaredRow& row, const QueueConfig& queue, const Values& values,
                           const std::vector<AttributeChange>& changes) {
-  if (const Values tags = missing_tags(row, queue); !tags.empty()) {
-    std::string body;
-    JsonWriter json(body);
-    json.begin_object();
-    json.member("QueueUrl", queue_url(row));
-    write_map(json, "Tags", tags);
-    json.end_object();
-    add(set, row, false, "TagQueue", std::move(body));
-  }
-  if (std::ranges::all_of(changes, [&](const auto& change) { return queue.has(change); }))
-    return true;
-  if (!keeps_messages(row, queue, changes)) return false;
-  std::string body;
-  JsonWriter json(body);
-  json.begin_object();
-  json.member("QueueUrl", queue_url(row));
-  write_map(json, "Attributes", values);
-  json.end_object();
-  add(set, row, false, "SetQueueAttributes", std::move(body));
-  return true;
+  if (has_tag(queue, unsent_tag)) add(change, row, "PurgeQueue", queue_body(row, "", {}));
+  if (const Values tags = missing_tags(row, queue); !tags.empty())
+    add(change, row, "TagQueue", queue_body(row, "Tags", tags));
+  if (std::ranges::all_of(changes, [&](const auto& one) { return queue.has(one); })) return;
+  keep_messages(row, queue, changes);
+  add(change, row, "SetQueueAttributes", queue_body(row, "Attributes", values));
 }
 
-// A shorter retention deletes messages: it is refused while the queue has some. Always true.
-bool Planner::keeps_messages(const DeclaredRow& row, const QueueConfig& queue,
-                             const std::vector<AttributeChange>& changes) {
-  for (const AttributeChange& change : changes) {
-    if (change.attribute != Attribute::message_retention_period) continue;
-    const std::int64_t has = queue.number(change.attribute);
-    if (change.number >= has) continue;
-    const DeclaredValue* const one = row.find(name_of(change.attribute));
-    CHECK(one != nullptr, "a change of {} without its key", describe(row));
+// A shorter retention deletes messages: it is refused while the queue has some.
+void Planner::keep_messages(const DeclaredRow& row, const QueueConfig& queue,
+                            const std::vector<AttributeChange>& changes) {
+  for (const AttributeChange& one : changes) {
+    if (one.attribute != Attribute::message_retention_period) continue;
+    const std::int64_t has = queue.number(one.attribute);
+    if (one.number >= has) continue;
+    const DeclaredValue* const value = row.find(name_of(one.attribute));
+    CHECK(value != nullptr, "a change of {} without its key", describe(row));
     plan_.must_be_empty.push_back(
         {queue.id, queue.owner,
          fmt::format("{}: {} = {} of {}: the queue keeps its messages for {} s and has some, which "
                      "would be deleted earlier. Allowed: {} or more while it has messages. Receive "
                      "or purge them first, or shorten the period with SetQueueAttributes.",
-                     one->where, one->key, one->value, describe(row), has, has)});
+                     value->where, value->key, value->value, describe(row), has, has)});
   }
-  return true;
 }
 
 // Sets the RedrivePolicy when all queues are planned, so that their order in the file is free.
@@ -258,21 +280,17 @@ bool Planner::plan_link(const DeclaredRow& row) {
   const Values values = values_of(row, true);
   if (values.empty()) return true;
   const ConfigPtr* const there = there_.find(row.account, row.name);
-  const ConfigPtr* const planned = planned_.find(row.account, row.name);
+  const ConfigPtr* const planned = plan_.planned.find(row.account, row.name);
   CHECK(planned != nullptr, "{} is planned first", describe(row));
   std::vector<AttributeChange> changes;
   if (!read(row, values, planned->get(), changes)) return false;
-  const bool same = there != nullptr && std::ranges::all_of(changes, [&](const auto& change) {
-                      return (*there)->has(change);
+  const bool same = there != nullptr && std::ranges::all_of(changes, [&](const auto& one) {
+                      return (*there)->has(one);
                     });
-  if (same) return true;
-  std::string body;
-  JsonWriter json(body);
-  json.begin_object();
-  json.member("QueueUrl", queue_url(row));
-  write_map(json, "Attributes", values);
-  json.end_object();
-  add(link, row, false, "SetQueueAttributes", std::move(body), values.front().where);
+  if (!same) {
+    add(connect, row, "SetQueueAttributes", queue_body(row, "Attributes", values),
+        values.front().where);
+  }
   return true;
 }
 
@@ -292,14 +310,19 @@ bool Planner::plan_topic(const DeclaredRow& row) {
     form.emplace_back("Name", row.name);
     add_entries(form, "Attributes.entry", "key", "value", values);
     add_entries(form, "Tags.member", "Key", "Value", row.tags);
-    add(topics, row, true, "CreateTopic", declared_form(form));
+    add(make, row, "CreateTopic", declared_form(form));
+    SnsTopic topic;
+    if (row.is_fifo()) set_value(topic.attributes, "FifoTopic", "true");
+    QueueConfig planned = planned_row(topic_account(row.account), row);
+    planned.apply({Attribute::topic, -1, topic.json()});
+    put(std::move(planned));
     return true;
   }
   const auto topic = topic_of(*there);
   for (const DeclaredValue& one : row.attributes) {
     if (&one == type || same_sns_value(one.key, value_of(topic->attributes, one.key), one.value))
       continue;
-    add(topics, row, true, "SetTopicAttributes",
+    add(make, row, "SetTopicAttributes",
         declared_form({
             {"TopicArn",       topic_arn(row)},
             {"AttributeName",  one.key       },
@@ -311,33 +334,25 @@ bool Planner::plan_topic(const DeclaredRow& row) {
   if (tags.empty()) return true;
   form.emplace_back("ResourceArn", topic_arn(row));
   add_entries(form, "Tags.member", "Key", "Value", tags);
-  add(topics, row, true, "TagResource", declared_form(form));
+  add(make, row, "TagResource", declared_form(form));
   return true;
 }
 
-bool Planner::has_topic(const DeclaredRow& row) const {
-  return there_.find(topic_account(row.account), row.name) != nullptr ||
-         std::ranges::any_of(rows_, [&](const DeclaredRow& one) {
-           return one.kind == DeclaredKind::topic && one.account == row.account &&
-                  one.name == row.name;
-         });
-}
-
 bool Planner::plan_subscription(const DeclaredRow& row) {
-  if (!has_topic(row)) {
+  const ConfigPtr* const planned = plan_.planned.find(topic_account(row.account), row.name);
+  if (planned == nullptr) {
     return refuse(row.where, fmt::format("topic = {}: account {} has no such topic. Declare it as "
                                          "[[topic]] too, or correct its name.",
                                          row.name, row.account));
   }
   const auto arn = parse_arn(row.endpoint);
-  if (!arn || arn->service != "sqs" || find_queue(planned_, *arn) == nullptr) {
+  if (!arn || arn->service != "sqs" || find_queue(plan_.planned, *arn) == nullptr) {
     return refuse(row.where, fmt::format("endpoint = {}: there is no such queue. Allowed: the name "
                                          "or the ARN of a queue. Declare it as [[queue]] too, or "
                                          "correct its name.",
                                          row.endpoint));
   }
-  const ConfigPtr* const there = there_.find(topic_account(row.account), row.name);
-  const auto topic = there == nullptr ? std::make_shared<const SnsTopic>() : topic_of(*there);
+  const auto topic = topic_of(*planned);
   const auto found =
       std::ranges::find(topic->subscriptions, row.endpoint, &SnsSubscription::endpoint);
   if (found == topic->subscriptions.end()) {
@@ -347,12 +362,12 @@ bool Planner::plan_subscription(const DeclaredRow& row) {
         {"Endpoint", row.endpoint  }
     };
     add_entries(form, "Attributes.entry", "key", "value", row.attributes);
-    add(subscriptions, row, true, "Subscribe", declared_form(form));
+    add(connect, row, "Subscribe", declared_form(form));
     return true;
   }
   for (const DeclaredValue& one : row.attributes) {
     if (same_sns_value(one.key, value_of(found->attributes, one.key), one.value)) continue;
-    add(subscriptions, row, true, "SetSubscriptionAttributes",
+    add(connect, row, "SetSubscriptionAttributes",
         declared_form({
             {"SubscriptionArn", topic_arn(row) + ":" + found->id},
             {"AttributeName",   one.key                         },
@@ -364,8 +379,9 @@ bool Planner::plan_subscription(const DeclaredRow& row) {
 }
 
 bool Planner::plan_message(const DeclaredRow& row) {
-  if (there_.find(row.account, row.name) != nullptr) return true;
-  CHECK(planned_.find(row.account, row.name) != nullptr, "{} is not declared", row.name);
+  const ConfigPtr* const there = there_.find(row.account, row.name);
+  if (there != nullptr && !has_tag(**there, unsent_tag)) return true;
+  CHECK(plan_.planned.find(row.account, row.name) != nullptr, "{} is not declared", row.name);
   std::string body;
   JsonWriter json(body);
   json.begin_object();
@@ -387,8 +403,23 @@ bool Planner::plan_message(const DeclaredRow& row) {
     json.end_object();
   }
   json.end_object();
-  add(messages, row, false, "SendMessage", std::move(body));
+  add(connect, row, "SendMessage", std::move(body));
   return true;
+}
+
+std::string Planner::summary() const {
+  const auto declared = [&](DeclaredKind kind) {
+    return std::ranges::count(rows_, kind, &DeclaredRow::kind);
+  };
+  std::size_t made = 0, sent = 0, changed = 0;
+  for (const auto& phase : plan_.phases)
+    for (const DeclaredAction& one : phase)
+      ++(one.makes ? made : one.row->kind == DeclaredKind::message ? sent : changed);
+  return fmt::format(
+      "declared queues: {}, topics: {}, subscriptions: {}; made: {}, changes: {}, messages sent: "
+      "{}",
+      declared(DeclaredKind::queue), declared(DeclaredKind::topic),
+      declared(DeclaredKind::subscription), made, changed, sent);
 }
 
 }  // namespace
@@ -416,7 +447,7 @@ std::string declared_form(const Pairs& parameters) {
 
 DeclaredPlan plan_declared(const DeclaredRows& rows, const Directory& directory,
                            const CallSettings& settings) {
-  return Planner(rows, directory, settings).make();
+  return Planner(rows, directory, settings).plan();
 }
 
 }  // namespace pawl

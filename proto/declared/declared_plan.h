@@ -5,8 +5,11 @@
 //     must_be_empty   queues that may have no message, because a change would delete some
 //     phases          actions of SQS and SNS; those of one phase do not depend on each other
 //
-// A queue or topic that has every declared value needs no action. What a row does not declare stays
-// as it is: nothing is deleted. A message is sent if its queue does not exist yet.
+// A queue or topic that has every declared value needs no action. Attributes, tags and queues that
+// no row declares stay as they are: nothing is deleted.
+//
+// A message is sent if its queue does not exist yet. Such a queue has the tag unsent_tag until its
+// messages are sent, so that the start after a crash sends them again, into the purged queue.
 //
 // Errors: "FILE:LINE:COLUMN: ...": the key, the value, the allowed values, the remedy.
 // Owner:  values. It reads the directory and changes nothing.
@@ -14,6 +17,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/queue/directory.h"
@@ -22,11 +26,15 @@
 
 namespace pawl {
 
+// The key of a tag; its value has no meaning.
+inline constexpr std::string_view unsent_tag = "pawl-declared-messages";
+
 struct DeclaredAction {
-  std::string where, subject;  // for errors: the place in the file and "queue orders"
-  std::string account;         // of the caller
-  bool sns = false;            // a form of SNS; else JSON of SQS
-  std::string action;          // CreateQueue
+  const DeclaredRow* row = nullptr;
+  std::string where;   // for errors: the place of the row, or of the key
+  bool sns = false;    // a form of SNS; else JSON of SQS
+  bool makes = false;  // a queue, topic or subscription that does not exist yet
+  std::string action;  // CreateQueue
   std::string body;
 };
 
@@ -40,8 +48,11 @@ struct DeclaredPlan {
   std::string fault;  // empty: none
   std::vector<DeclaredCount> must_be_empty;
   std::vector<std::vector<DeclaredAction>> phases;
+  Directory planned;    // as the directory will be, with other ids
+  std::string summary;  // for the event of the start
 };
 
+// The rows must outlive the plan.
 DeclaredPlan plan_declared(const DeclaredRows& rows, const Directory& directory,
                            const CallSettings& settings);
 

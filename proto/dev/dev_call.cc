@@ -59,8 +59,7 @@ CallStep DevCall::begin(const HttpRequest& http, std::string_view account,
   settings_ = &settings;
   routes_.clear();
   declared_.reset();
-  declared_begun_ = false;
-  make_declared_ = settings.declare;
+  directory_ = &directory;
   if (settings.dev == nullptr) {
     return refuse(404, fmt::format("{} is a path of development servers. Start the server with "
                                    "--dev to use it.",
@@ -103,7 +102,7 @@ std::size_t DevCall::memory() const {
 
 CallStep DevCall::resume() {
   if (action_ == "DevMessages") return follow_messages(messages_->resume());
-  if (declared_begun_) return follow_declared(declared_->resume());
+  if (declared_ != nullptr) return follow_declared(declared_->resume());
   const auto failed = std::ranges::find_if(requests_, [](const Request& request) {
     return request.error != Errc::ok && request.error != Errc::no_such_queue;
   });
@@ -135,22 +134,22 @@ CallStep DevCall::reset(const HttpRequest& http, const Directory& directory, Dev
                                      param.key, param.value));
     account = param.value;
   }
+  reset_account_ = account;
   doomed_.clear();
   deleted_ = 0;
   directory.for_each([&](const ConfigPtr& config) {
     if (account.empty() || owning_account(config->account) == account)
       doomed_.push_back(config->id);
   });
-  directory_ = &directory;
-  if (make_declared_) declared_ = make_declared_(account);
   return doomed_.empty() ? declare() : delete_next();
 }
 
 // Makes the declared queues anew.
 CallStep DevCall::declare() {
-  if (declared_ == nullptr) return answer(200, "{}", json_text);
-  CHECK(!declared_begun_, "a reset declares once");
-  declared_begun_ = true;
+  CHECK(declared_ == nullptr, "a reset declares once");
+  CHECK(deleted_ == doomed_.size(), "{} of {} queues are deleted", deleted_, doomed_.size());
+  if (settings_->declare == nullptr) return answer(200, "{}", json_text);
+  declared_ = settings_->declare(reset_account_);
   return follow_declared(declared_->begin(*directory_));
 }
 

@@ -22,7 +22,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -105,14 +104,13 @@ class DevCall {
     Duration left;
   };
   Wait wait_;
-  std::string_view caller_;  // the account of the request
+  std::string_view caller_;    // the account of the request
+  std::string reset_account_;  // of a reset; empty: all
   const CallSettings* settings_ = nullptr;
   std::unique_ptr<MessagePages> messages_;
-  // A reset: the declared queues, made after the deletions; null: there are none.
-  std::function<std::unique_ptr<RoutedWork>(std::string_view)> make_declared_;
-  std::unique_ptr<RoutedWork> declared_;
-  bool declared_begun_ = false;
   const Directory* directory_ = nullptr;
+  // A reset whose deletions are done makes the declared queues. Null: not yet, or there are none.
+  std::unique_ptr<RoutedWork> declared_;
   std::vector<Request> requests_;
   std::vector<CallRoute> routes_;
 };

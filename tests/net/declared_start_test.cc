@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <expected>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -13,8 +14,10 @@
 namespace pawl {
 namespace {
 
+using Outcome = std::expected<std::string, StartError>;
+
 // The outcome of apply() when the shard answers so.
-StartError outcome_of(std::string_view answer) {
+Outcome outcome_of(std::string_view answer) {
   DeclaredStart start;
   const int shard = start.shard_end();
   EXPECT_GE(shard, 0);
@@ -25,20 +28,22 @@ StartError outcome_of(std::string_view answer) {
     EXPECT_EQ(::write(shard, answer.data(), answer.size()), static_cast<ssize_t>(answer.size()));
     ::close(shard);
   });
-  StartError error = start.apply();
+  Outcome outcome = start.apply();
   other.join();
-  return error;
+  return outcome;
 }
 
 TEST(DeclaredStart, ReportsTheOutcomeOfTheShards) {
-  EXPECT_FALSE(outcome_of("+").failed());
-  const StartError refused = outcome_of("-f:1:1: no");
-  EXPECT_EQ(refused.text, "f:1:1: no");
-  EXPECT_EQ(refused.fault, StartFault::declared);
-  const StartError full = outcome_of("~f:1:1: full");
-  EXPECT_EQ(full.text, "f:1:1: full");
-  EXPECT_EQ(full.fault, StartFault::machine);
-  EXPECT_TRUE(outcome_of("").failed()) << "the shards have ended";
+  EXPECT_EQ(outcome_of("+queues: 3").value_or("none"), "queues: 3");
+  const Outcome refused = outcome_of("-f:1:1: no");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text, "f:1:1: no");
+  EXPECT_EQ(refused.error().fault, StartFault::declared);
+  const Outcome full = outcome_of("~f:1:1: full");
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().text, "f:1:1: full");
+  EXPECT_EQ(full.error().fault, StartFault::machine);
+  EXPECT_FALSE(outcome_of("")) << "the shards have ended";
 }
 
 TEST(DeclaredStart, WithoutRowsThereIsNothingToDo) {

@@ -25,14 +25,70 @@ ACCOUNT = "000000000000"
 QUEUE = '[[queue]]\nname = "q"\n'
 FIFO = '[[queue]]\nname = "q.fifo"\n'
 TOPIC = '[[topic]]\nname = "t"\n'
-# Files that no server starts with: the line of the fault, and parts of its text.
+POLICY = '{ Version = "2012-10-17", Statement = [{ Effect = "Allow", Principal = "*", Action = "sqs:*", Resource = "*" }] }'
+# Each attribute that a table may have.
+EVERY_ATTRIBUTE = f"""
+[[queue]]
+name = "all"
+DelaySeconds = "5s"
+KmsMasterKeyId = "alias/aws/sqs"
+KmsDataKeyReusePeriodSeconds = "5m"
+MaximumMessageSize = 2048
+MessageRetentionPeriod = "2d"
+Policy = {POLICY}
+ReceiveMessageWaitTimeSeconds = 20
+RedriveAllowPolicy = {{ redrivePermission = "allowAll" }}
+RedrivePolicy = {{ deadLetterTargetArn = "orders-dead", maxReceiveCount = "3" }}
+VisibilityTimeout = "1h"
+x-durability = "memory"
+x-replay-retention = "7d"
+tags = {{ a = "1", b = 2, c = true }}
+
+[[queue]]
+name = "all.fifo"
+FifoQueue = true
+ContentBasedDeduplication = true
+DeduplicationScope = "messageGroup"
+FifoThroughputLimit = "perMessageGroupId"
+
+[[topic]]
+name = "all"
+DeliveryPolicy = {{ http = {{ defaultHealthyRetryPolicy = {{ minDelayTarget = 20, maxDelayTarget = 20, numRetries = 3 }} }} }}
+DisplayName = "All"
+KmsMasterKeyId = "alias/aws/sns"
+Policy = {POLICY}
+SignatureVersion = "2"
+TracingConfig = "Active"
+tags = {{ a = "1" }}
+
+[[topic]]
+name = "all.fifo"
+ContentBasedDeduplication = "True"
+FifoThroughputScope = "MessageGroup"
+FifoTopic = true
+
+[[subscription]]
+topic = "all"
+endpoint = "all"
+protocol = "sqs"
+DeliveryPolicy = {{ healthyRetryPolicy = {{ minDelayTarget = 1, maxDelayTarget = 2, numRetries = 3 }} }}
+FilterPolicy = {{ price = [{{ numeric = [">", 5] }}], "a.b" = [{{ prefix = "x" }}, true] }}
+FilterPolicyScope = "MessageBody"
+RawMessageDelivery = "True"
+RedrivePolicy = {{ deadLetterTargetArn = "orders-dead" }}
+
+[[subscription]]
+topic = "all.fifo"
+endpoint = "all.fifo"
+"""
+# Files that no server starts with: the line and column of the fault, and parts of its text.
 BROKEN = [
     ('[[queue]]\nVisibilityTimeout = 5\n', 1, "has no name"),
     ('[[queue]]\nname = "a b"\n', 1, '"a b" is no name of a queue'),
     ('[[queue]]\nname = "' + "x" * 81 + '"\n', 1, "at most 80"),
     ('[[queue]]\nname = 7\n', 2, "must be a string"),
     ('[queue]\nname = "q"\n', 1, "write [[queue]]"),
-    ('[[queues]]\nname = "q"\n', 1, 'Did you mean "queue"?'),
+    ('[[queues]]\nname = "q"\n', 1, "Did you mean \"queue\"?"),
     (QUEUE + 'VisibilityTimout = 5\n', 3, 'Did you mean "VisibilityTimeout"?'),
     (QUEUE + 'x-durabilty = "async"\n', 3, 'Did you mean "x-durability"?'),
     (QUEUE + 'VisibilityTimeout = 99999\n', 3, "VisibilityTimeout = 99999 of queue q", "Allowed: 0 to 43200"),
@@ -57,7 +113,7 @@ BROKEN = [
     ('[[subscription]]\ntopic = "t"\nendpoint = "q"\n' + TOPIC, 1, "Declare it as [[queue]] too"),
     ('[[subscription]]\ntopic = "t"\n' + TOPIC, 1, "has no endpoint"),
     (TOPIC + QUEUE + '[[subscription]]\ntopic = "t"\nendpoint = "q"\nprotocol = "http"\n', 8, "Allowed: sqs"),
-    (TOPIC + QUEUE + '[[subscription]]\ntopic = "t"\nendpoint = "q"\nFilterPolicy = { a = "red" }\n', 5, "FilterPolicy"),
+    (TOPIC + QUEUE + '[[subscription]]\ntopic = "t"\nendpoint = "q"\nFilterPolicy = { a = "red" }\n', 8, "FilterPolicy"),
 ]
 # With --dev.
 BROKEN_MESSAGES = [
@@ -72,10 +128,10 @@ BROKEN_MESSAGES = [
 class Started:
     """A server with a configuration file. `code` is its exit code if it did not start."""
 
-    def __init__(self, config, *words):
+    def __init__(self, config, *words, stdin=subprocess.DEVNULL):
         self.process = subprocess.Popen(
             [PAWL, "serve", "--config", config, "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--binary", "127.0.0.1:0",
-             *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+             *words], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         if line:
             self.ready = json.loads(line)
@@ -168,6 +224,112 @@ class Declared(unittest.TestCase):
             self.assertEqual({name: pawl.attributes(name) for name in pawl.names()}, before)
             subscribed = r"<SubscriptionArn>.*?</SubscriptionArn>"
             self.assertEqual(re.findall(subscribed, pawl.sns("ListSubscriptions")), re.findall(subscribed, subscriptions))
+
+    def test_a_second_start_writes_as_much_as_one_without_declared_queues(self):
+        def frames(pawl):
+            with urllib.request.urlopen(f"http://{pawl.ready['admin']}/metrics", timeout=10) as page:
+                return sum(float(line.split()[-1]) for line in page.read().decode().splitlines()
+                           if line.startswith("pawl_wal_frames_total"))
+        everything = EXAMPLE + EVERY_ATTRIBUTE
+        with self.start(everything, "--dev") as pawl:
+            self.assertEqual(pawl.code, None, getattr(pawl, "errors", ""))
+            self.assertGreater(frames(pawl), 0)
+        with self.start("", "--dev") as pawl:
+            without = frames(pawl)
+        with self.start(everything, "--dev") as pawl:
+            self.assertEqual(frames(pawl), without)
+            pawl.stop()
+            self.assertIn("made: 0, changes: 0, messages sent: 0\n", pawl.errors)
+
+    def test_the_start_reports_its_changes(self):
+        with self.start(EXAMPLE, "--dev") as pawl:
+            pawl.stop()
+        self.assertIn("pawl: declared queues: 3, topics: 1, subscriptions: 1; made: 5, changes: 3, messages sent: 2\n", pawl.errors)
+
+    def test_the_file_may_be_a_pipe(self):
+        read, write = os.pipe()
+        os.write(write, QUEUE.encode())
+        os.close(write)
+        with open(read, "rb") as pipe, Started("/dev/stdin", "--data", self.data, stdin=pipe) as pawl:
+            self.assertEqual(pawl.names(), ["q"])
+
+    def test_queues_of_several_shards_and_accounts(self):
+        other = "222222222222"
+        text = "".join(f'[[queue]]\nname = "q{i}"\naccount = "{account}"\n'
+                       f'RedrivePolicy = {{ deadLetterTargetArn = "q{(i + 1) % 20}", maxReceiveCount = 2 }}\n'
+                       f'[[topic]]\nname = "t{i}"\naccount = "{account}"\n'
+                       f'[[subscription]]\ntopic = "t{i}"\nendpoint = "q{i}"\naccount = "{account}"\n'
+                       f'[[message]]\nqueue = "q{i}"\nbody = "m{i}"\naccount = "{account}"\n'
+                       for i in range(20) for account in (ACCOUNT, other))
+        for _ in range(2):
+            with self.start(text, "--dev", "--shards", "3") as pawl:
+                for account in (ACCOUNT, other):
+                    names = {url.rsplit("/", 1)[1] for url in pawl.sqs("ListQueues", account=account)["QueueUrls"]}
+                    self.assertEqual(names, {f"q{i}" for i in range(20)})
+                    for i in range(20):
+                        attributes = pawl.sqs("GetQueueAttributes", account=account, QueueUrl=f"q{i}",
+                                              AttributeNames=["All"])["Attributes"]
+                        self.assertIn(f":{account}:q{(i + 1) % 20}", attributes["RedrivePolicy"])
+                        self.assertEqual(attributes["ApproximateNumberOfMessages"], "1")
+
+    def test_messages_of_a_fifo_queue_keep_their_order(self):
+        text = FIFO + "".join(f'[[message]]\nqueue = "q.fifo"\ngroup = "g"\nbody = "{i}"\ndedup-id = "{i}"\n' for i in range(150))
+        with self.start(text, "--dev") as pawl:
+            bodies = []
+            while len(bodies) < 150:
+                messages = pawl.sqs("ReceiveMessage", QueueUrl="q.fifo", MaxNumberOfMessages=10)["Messages"]
+                bodies += [message["Body"] for message in messages]
+                pawl.sqs("DeleteMessageBatch", QueueUrl="q.fifo", Entries=[
+                    {"Id": str(i), "ReceiptHandle": m["ReceiptHandle"]} for i, m in enumerate(messages)])
+            self.assertEqual(bodies, [str(i) for i in range(150)])
+
+    def test_a_start_after_a_kill_makes_the_rest(self):
+        count = 300
+        text = '[[topic]]\nname = "t"\n' + "".join(
+            f'[[queue]]\nname = "q{i}"\nRedrivePolicy = {{ deadLetterTargetArn = "q{(i + 1) % count}", maxReceiveCount = 2 }}\n'
+            f'[[message]]\nqueue = "q{i}"\nbody = "m{i}"\n' for i in range(count)) + "".join(
+            f'[[subscription]]\ntopic = "t"\nendpoint = "q{i}"\n' for i in range(20))
+        config, cut = self.config(text), 0
+        for wait_ms in range(4, 400, 9):
+            process = subprocess.Popen(
+                [PAWL, "serve", "--config", config, "--data", self.data, "--dev", "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0",
+                 "--binary", "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            time.sleep(wait_ms / 1000)
+            os.set_blocking(process.stdout.fileno(), False)
+            ready = process.stdout.read()
+            process.kill()
+            process.communicate()
+            if ready:
+                break
+            cut += 1
+        with self.start(text, "--dev") as pawl:
+            pawl.stop()
+            print(f"killed {cut} starts; the next one: {pawl.errors.strip().splitlines()[0]}", flush=True)
+        self.assertGreater(cut, 2)
+        with self.start(text, "--dev") as pawl:
+            for i in range(count):
+                attributes = pawl.attributes(f"q{i}")
+                self.assertIn(f'q{(i + 1) % count}"', attributes["RedrivePolicy"])
+                self.assertEqual(attributes["ApproximateNumberOfMessages"], "1", i)
+                self.assertEqual(pawl.sqs("ListQueueTags", QueueUrl=f"q{i}").get("Tags", {}), {})
+            self.assertEqual(pawl.sns("ListSubscriptions").count("<member>"), 20)
+
+    def test_a_signal_during_the_start_stops_the_server_after_it(self):
+        text = "".join(f'[[queue]]\nname = "q{i}"\n' for i in range(300))
+        stopped = 0
+        for wait_ms in range(2, 60, 6):
+            shutil.rmtree(self.data, ignore_errors=True)
+            process = subprocess.Popen(
+                [PAWL, "serve", "--config", self.config(text), "--data", self.data, "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0",
+                 "--binary", "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(wait_ms / 1000)
+            process.send_signal(signal.SIGTERM)
+            code = process.wait(timeout=60)
+            self.assertIn(code, (0, 128 + signal.SIGTERM, -signal.SIGTERM))
+            stopped += code == 0
+        print(f"{stopped} of 10 starts went on until they had ended", flush=True)
+        with self.start(text) as pawl:
+            self.assertEqual(pawl.code, None)
 
     def test_a_changed_file_changes_what_differs_and_deletes_nothing(self):
         with self.start(QUEUE + "DelaySeconds = 5\nVisibilityTimeout = 60\n"):

@@ -43,13 +43,15 @@ std::expected<ServerOptions, std::string> options_of(const ServeRequest& asked) 
     if (asked.options.at(flag).given()) given.try_emplace(flag, alone ? "yes" : text, "--" + flag);
   }
   read_environment(given);
-  if (!asked.config.empty())
-    if (const auto read = read_config_file(asked.config, given); !read)
-      return std::unexpected(read.error());
+  if (asked.config.empty()) return make_server_options(given);
+  const auto text = read_config_file(asked.config);
+  if (!text) return std::unexpected(text.error());
+  if (const auto read = read_config(*text, asked.config, given); !read)
+    return std::unexpected(read.error());
   auto options = make_server_options(given);
-  if (!options || asked.config.empty()) return options;
-  auto declared = read_declared_file(
-      asked.config,
+  if (!options) return options;
+  auto declared = read_declared_rows(
+      *text, asked.config,
       {.account = options->account, .region = options->region, .messages = options->dev});
   if (!declared) return std::unexpected(declared.error());
   options->declared = std::make_shared<const DeclaredRows>(std::move(*declared));

@@ -29,8 +29,16 @@ class DeclaredCallTest : public ::testing::Test {
     request.error = error_;
     ops_.push_back(request.op);
     if (request.op == Op::count) request.counts.visible = messages_;
-    if (request.op != Op::create_queue || error_ != Errc::ok) return;
+    if (error_ != Errc::ok) return;
+    if (request.op == Op::set_attributes && request.tags != nullptr) {
+      QueueConfig changed = **directory_.find(request.queue);
+      changed.tags = *request.tags;
+      request.config = std::make_shared<const QueueConfig>(std::move(changed));
+      directory_.put(request.config);
+    }
+    if (request.op != Op::create_queue) return;
     QueueConfig config;
+    config.tags = request.spec->tags;
     config.id = QueueId{++ids_};
     config.set_name(request.spec->account, request.spec->name);
     for (const AttributeChange& change : request.spec->changes) config.apply(change);
@@ -64,11 +72,28 @@ TEST_F(DeclaredCallTest, CreatesQueuesAndThenSends) {
   declare(DeclaredKind::message, "q");
   declare(DeclaredKind::queue, "q");
   EXPECT_EQ(run(), "");
-  EXPECT_EQ(ops_, (std::vector{Op::create_queue, Op::send}));
+  EXPECT_EQ(ops_, (std::vector{Op::create_queue, Op::send, Op::set_attributes}));
   EXPECT_NE(directory_.find("000000000000", "q"), nullptr);
   ops_.clear();
   EXPECT_EQ(run(), "");
   EXPECT_TRUE(ops_.empty()) << "a second time has nothing to do";
+}
+
+TEST_F(DeclaredCallTest, ARefusedCallIsFoundBeforeAnythingChanges) {
+  declare(DeclaredKind::queue, "q");
+  declare(DeclaredKind::topic, "t");
+  declare(DeclaredKind::subscription, "t");
+  rows_.back().endpoint = "arn:aws:sqs:us-east-1:000000000000:q";
+  rows_.back().attributes = {
+      {"FilterPolicy",      R"({"a":"red"})", "f:9:1"},
+      {"FilterPolicyScope", "MessageBody",    "f:8:1"}
+  };
+  const std::string fault = run();
+  EXPECT_TRUE(fault.starts_with("f:9:1: Subscribe is refused for the subscription to topic t: "))
+      << fault;
+  EXPECT_FALSE(may_retry_);
+  EXPECT_TRUE(ops_.empty());
+  EXPECT_EQ(directory_.size(), 0U);
 }
 
 TEST_F(DeclaredCallTest, MakesManyInSeveralRounds) {

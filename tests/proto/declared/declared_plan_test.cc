@@ -50,7 +50,7 @@ class DeclaredPlanTest : public ::testing::Test {
     EXPECT_EQ(made.fault, "");
     for (const auto& phase : made.phases)
       for (const DeclaredAction& action : phase)
-        all.push_back(action.action + ' ' + action.subject);
+        all.push_back(action.action + ' ' + describe(*action.row));
     return all;
   }
   void refused(std::string_view where, std::string_view part) {
@@ -218,11 +218,40 @@ TEST_F(DeclaredPlanTest, MessagesAreSentWhenTheirQueueIsMade) {
   message.attributes = {
       {"colour", "red", "f:2:1"}
   };
-  EXPECT_EQ(actions(), (Actions{"CreateQueue queue q", "SendMessage message for queue q"}));
-  EXPECT_NE(plan().phases.back().front().body.find(R"("MessageBody":"\"a\"\n")"),
-            std::string::npos);
+  EXPECT_EQ(actions(), (Actions{"CreateQueue queue q", "SendMessage message for queue q",
+                                "UntagQueue queue q"}));
+  const DeclaredPlan made = plan();
+  EXPECT_NE(made.phases.at(2).at(0).body.find(R"("MessageBody":"\"a\"\n")"), std::string::npos);
+  EXPECT_EQ(made.summary,
+            "declared queues: 1, topics: 0, subscriptions: 0; made: 1, changes: 1, messages sent: 1");
   add(existing(own, "q"));
   EXPECT_EQ(actions(), Actions{});
+}
+
+TEST_F(DeclaredPlanTest, MessagesOfAStartThatWasCutOffAreSentAgain) {
+  declare(K::queue, "q");
+  declare(K::message, "q");
+  QueueConfig config = existing(own, "q");
+  config.tags = {
+      {std::string(unsent_tag), "not sent yet"}
+  };
+  add(config);
+  EXPECT_EQ(actions(), (Actions{"PurgeQueue queue q", "SendMessage message for queue q",
+                                "UntagQueue queue q"}));
+  rows_.pop_back();
+  EXPECT_EQ(actions(), (Actions{"PurgeQueue queue q", "UntagQueue queue q"}))
+      << "the file has lost its message";
+}
+
+TEST_F(DeclaredPlanTest, ThePlannedDirectoryHasWhatWillBeThere) {
+  declare(K::queue, "q.fifo");
+  declare(K::topic, "t.fifo");
+  const DeclaredPlan made = plan();
+  EXPECT_NE(made.planned.find(own, "q.fifo"), nullptr);
+  const ConfigPtr* const topic = made.planned.find(topic_account(own), "t.fifo");
+  ASSERT_NE(topic, nullptr);
+  EXPECT_TRUE(topic_of(*topic)->is_fifo());
+  EXPECT_EQ(directory_.size(), 0U);
 }
 
 TEST(DeclaredForm, EscapesEverythingThatIsNotPlain) {

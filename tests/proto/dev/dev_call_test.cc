@@ -132,6 +132,7 @@ class FakeDeclared final : public RoutedWork {
   CallStep resume() override { return CallStep::respond; }
   std::string_view fault() const override { return fault_; }
   bool may_retry() const override { return false; }
+  std::string_view summary() const override { return {}; }
 
  private:
   std::string account_;
