@@ -45,7 +45,7 @@ CallStep DeclaredCall::begin(const Directory& directory) {
   plan_ = plan_declared(rows_, directory, settings_);
   fault_ = plan_.fault;
   if (fault_.empty()) check_calls();
-  plan_.planned = {};
+  plan_.planned = plan_.kept = {};
   if (!fault_.empty()) return CallStep::respond;
   if (plan_.must_be_empty.empty()) return begin_calls();
   counts_.assign(plan_.must_be_empty.size(), Request{});
@@ -62,7 +62,10 @@ void DeclaredCall::check_calls() {
   for (const auto& phase : plan_.phases) {
     for (const DeclaredAction& action : phase) {
       const bool creates = action.makes && action.row->kind != DeclaredKind::subscription;
-      const auto one = begin_call(action, creates ? *directory_ : plan_.planned);
+      const bool drops = action.action == "DeleteQueue";
+      const auto one = begin_call(action, drops     ? *directory_
+                                          : creates ? plan_.kept
+                                                    : plan_.planned);
       if (one->step == CallStep::respond && one->call.status() != 200) return note_end(*one);
     }
   }

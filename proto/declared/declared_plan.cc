@@ -22,9 +22,9 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 using Values = std::vector<DeclaredValue>;
-// make: queues, topics.  change: existing queues.  connect: dead-letter queues, subscriptions,
-// messages.  finish: the tag of queues without their messages.
-enum Phase : std::size_t { make, change, connect, finish, phases };
+// drop: queues to make anew.  make: queues, topics.  change: existing queues.  connect: dead-letter
+// queues, subscriptions, messages.  finish: the tag of queues without their messages.
+enum Phase : std::size_t { drop, make, change, connect, finish, phases };
 
 constexpr std::string_view redrive_policy_name = "RedrivePolicy", fifo_name = "FifoQueue";
 constexpr std::uint32_t first_planned_id = 0xF000'0000;  // of queues that do not exist yet
@@ -32,11 +32,14 @@ constexpr std::uint32_t first_planned_id = 0xF000'0000;  // of queues that do no
 class Planner {
  public:
   Planner(const DeclaredRows& rows, const Directory& directory, const CallSettings& settings)
-      : rows_(rows), there_(directory), settings_(settings) {
-    plan_.planned = directory;
+      : rows_(rows), there_(plan_.kept), settings_(settings) {
     plan_.phases.resize(phases);
-    for (const DeclaredRow& row : rows)
+    plan_.kept = directory;
+    for (const DeclaredRow& row : rows) {
       if (row.kind == DeclaredKind::message) with_messages_.insert({row.account, row.name});
+      if (row.kind == DeclaredKind::queue) drop_unsent(row);
+    }
+    plan_.planned = plan_.kept;
   }
 
   DeclaredPlan plan() {
@@ -83,6 +86,7 @@ class Planner {
 
   bool read(const DeclaredRow& row, const Values& values, const QueueConfig* queue,
             std::vector<AttributeChange>& changes);
+  void drop_unsent(const DeclaredRow& row);
   bool plan_queue(const DeclaredRow& row);
   void plan_change(const DeclaredRow& row, const QueueConfig& queue, const Values& values,
                    const std::vector<AttributeChange>& changes);
@@ -97,12 +101,12 @@ class Planner {
     return fmt::format("arn:aws:sns:{}:{}:{}", settings_.region, row.account, row.name);
   }
 
+  DeclaredPlan plan_;
   const DeclaredRows& rows_;
-  const Directory& there_;
+  const Directory& there_;  // without the queues that are made anew
   const CallSettings& settings_;
   std::uint32_t planned_ids_ = first_planned_id;
   std::set<std::pair<std::string, std::string>> with_messages_;  // account and name of queues
-  DeclaredPlan plan_;
 };
 
 std::vector<SqsInput::Pair> pairs_of(const Values& values) {
@@ -205,6 +209,13 @@ bool Planner::read(const DeclaredRow& row, const Values& values, const QueueConf
   return refuse(row.where, fmt::format("{}: {}", describe(row), refusal.text));
 }
 
+void Planner::drop_unsent(const DeclaredRow& row) {
+  const ConfigPtr* const there = plan_.kept.find(row.account, row.name);
+  if (there == nullptr || !has_tag(**there, unsent_tag)) return;
+  add(drop, row, "DeleteQueue", queue_body(row, "", {}));
+  plan_.kept.drop((*there)->id);
+}
+
 bool Planner::plan_queue(const DeclaredRow& row) {
   const DeclaredValue* const type = row.find(fifo_name);
   if (type != nullptr && equals_ignoring_case(type->value, "true") != row.is_fifo()) {
@@ -224,8 +235,7 @@ bool Planner::plan_queue(const DeclaredRow& row) {
   QueueConfig next = there == nullptr ? planned_row(row.account, row) : **there;
   for (const AttributeChange& one : changes) next.apply(one);
   put(std::move(next));
-  const bool unsent = there == nullptr ? with_messages_.contains({row.account, row.name})
-                                       : has_tag(**there, unsent_tag);
+  const bool unsent = there == nullptr && with_messages_.contains({row.account, row.name});
   if (unsent) {
     add(finish, row, "UntagQueue",
         fmt::format(R"({{"QueueUrl":"{}","TagKeys":["{}"]}})", queue_url(row), unsent_tag));
@@ -249,7 +259,6 @@ bool Planner::plan_queue(const DeclaredRow& row) {
 
 void Planner::plan_change(const DeclaredRow& row, const QueueConfig& queue, const Values& values,
                           const std::vector<AttributeChange>& changes) {
-  if (has_tag(queue, unsent_tag)) add(change, row, "PurgeQueue", queue_body(row, "", {}));
   if (const Values tags = missing_tags(row, queue); !tags.empty())
     add(change, row, "TagQueue", queue_body(row, "Tags", tags));
   if (std::ranges::all_of(changes, [&](const auto& one) { return queue.has(one); })) return;
@@ -379,8 +388,7 @@ bool Planner::plan_subscription(const DeclaredRow& row) {
 }
 
 bool Planner::plan_message(const DeclaredRow& row) {
-  const ConfigPtr* const there = there_.find(row.account, row.name);
-  if (there != nullptr && !has_tag(**there, unsent_tag)) return true;
+  if (there_.find(row.account, row.name) != nullptr) return true;
   CHECK(plan_.planned.find(row.account, row.name) != nullptr, "{} is not declared", row.name);
   std::string body;
   JsonWriter json(body);

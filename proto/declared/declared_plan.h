@@ -9,7 +9,7 @@
 // no row declares stay as they are: nothing is deleted.
 //
 // A message is sent if its queue does not exist yet. Such a queue has the tag unsent_tag until its
-// messages are sent, so that the start after a crash sends them again, into the purged queue.
+// messages are sent; the start after a crash deletes a queue with that tag and makes it anew.
 //
 // Errors: "FILE:LINE:COLUMN: ...": the key, the value, the allowed values, the remedy.
 // Owner:  values. It reads the directory and changes nothing.
@@ -48,6 +48,7 @@ struct DeclaredPlan {
   std::string fault;  // empty: none
   std::vector<DeclaredCount> must_be_empty;
   std::vector<std::vector<DeclaredAction>> phases;
+  Directory kept;       // the directory without the queues that are made anew
   Directory planned;    // as the directory will be, with other ids
   std::string summary;  // for the event of the start
 };

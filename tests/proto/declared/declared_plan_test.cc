@@ -109,8 +109,8 @@ TEST_F(DeclaredPlanTest, TheTypeOfAQueueIsThatOfItsName) {
               {"ContentBasedDeduplication", "true"}
   });
   const DeclaredPlan made = plan();
-  ASSERT_EQ(made.phases.at(0).size(), 1U);
-  EXPECT_NE(made.phases[0][0].body.find(R"("FifoQueue":"true")"), std::string::npos);
+  ASSERT_EQ(made.phases.at(1).size(), 1U);
+  EXPECT_NE(made.phases[1][0].body.find(R"("FifoQueue":"true")"), std::string::npos);
   add(existing(own, "q.fifo"));
   EXPECT_EQ(actions(), (Actions{"SetQueueAttributes queue q.fifo"}));
   rows_[0].attributes = {
@@ -221,9 +221,10 @@ TEST_F(DeclaredPlanTest, MessagesAreSentWhenTheirQueueIsMade) {
   EXPECT_EQ(actions(), (Actions{"CreateQueue queue q", "SendMessage message for queue q",
                                 "UntagQueue queue q"}));
   const DeclaredPlan made = plan();
-  EXPECT_NE(made.phases.at(2).at(0).body.find(R"("MessageBody":"\"a\"\n")"), std::string::npos);
-  EXPECT_EQ(made.summary,
-            "declared queues: 1, topics: 0, subscriptions: 0; made: 1, changes: 1, messages sent: 1");
+  EXPECT_NE(made.phases.at(3).at(0).body.find(R"("MessageBody":"\"a\"\n")"), std::string::npos);
+  EXPECT_EQ(
+      made.summary,
+      "declared queues: 1, topics: 0, subscriptions: 0; made: 1, changes: 1, messages sent: 1");
   add(existing(own, "q"));
   EXPECT_EQ(actions(), Actions{});
 }
@@ -236,10 +237,10 @@ TEST_F(DeclaredPlanTest, MessagesOfAStartThatWasCutOffAreSentAgain) {
       {std::string(unsent_tag), "not sent yet"}
   };
   add(config);
-  EXPECT_EQ(actions(), (Actions{"PurgeQueue queue q", "SendMessage message for queue q",
-                                "UntagQueue queue q"}));
+  EXPECT_EQ(actions(), (Actions{"DeleteQueue queue q", "CreateQueue queue q",
+                                "SendMessage message for queue q", "UntagQueue queue q"}));
   rows_.pop_back();
-  EXPECT_EQ(actions(), (Actions{"PurgeQueue queue q", "UntagQueue queue q"}))
+  EXPECT_EQ(actions(), (Actions{"DeleteQueue queue q", "CreateQueue queue q"}))
       << "the file has lost its message";
 }
 
