@@ -334,6 +334,7 @@ const DeclaredValue* differing(const std::vector<DeclaredValue>& one,
 }
 
 bool Reader::add(DeclaredRow row) {
+  CHECK(!row.where.empty() && !row.name.empty(), "a row without its place or name");
   if (row.kind == DeclaredKind::message) {
     rows.push_back(std::move(row));
     return true;

@@ -93,6 +93,7 @@ CallStep DeclaredCall::resume() {
 
 // Begins the next calls of the phase, or of the first later one that has some.
 CallStep DeclaredCall::begin_calls() {
+  CHECK(fault_.empty() && counts_.empty(), "calls begin behind a fault or during the counts");
   calls_.clear();
   while (phase_ < plan_.phases.size() && next_ == plan_.phases[phase_].size()) {
     ++phase_;
@@ -107,7 +108,7 @@ CallStep DeclaredCall::begin_calls() {
 
 std::unique_ptr<DeclaredCall::One> DeclaredCall::begin_call(const DeclaredAction& action,
                                                             const Directory& directory) {
-  CHECK(action.row != nullptr, "an action of no row");
+  CHECK(action.row != nullptr && !action.where.empty(), "an action of no row");
   auto made = std::make_unique<One>();
   One& one = *made;
   one.action = &action;
@@ -147,6 +148,7 @@ CallStep DeclaredCall::go_on() {
 
 // The place is that of the attribute that the error names, if it names one.
 void DeclaredCall::note_end(One& one) {
+  CHECK(one.step == CallStep::respond, "{} has not ended", one.action->action);
   const DeclaredAction& action = *one.action;
   std::string response;
   one.call.write_response(response, {});

@@ -210,6 +210,7 @@ bool Planner::read(const DeclaredRow& row, const Values& values, const QueueConf
 }
 
 void Planner::drop_unsent(const DeclaredRow& row) {
+  CHECK(row.kind == DeclaredKind::queue, "{} has no messages", describe(row));
   const ConfigPtr* const there = plan_.kept.find(row.account, row.name);
   if (there == nullptr || !has_tag(**there, unsent_tag)) return;
   add(drop, row, "DeleteQueue", queue_body(row, "", {}));
@@ -227,6 +228,7 @@ bool Planner::plan_queue(const DeclaredRow& row) {
                                             : "Let the name of a FIFO queue end in .fifo"));
   }
   const ConfigPtr* const there = there_.find(row.account, row.name);
+  CHECK(plan_.fault.empty(), "the plan goes on behind a fault");
   Values values = values_of(row, false);
   if (there == nullptr && row.is_fifo() && type == nullptr)
     values.push_back({std::string(fifo_name), "true", row.where});

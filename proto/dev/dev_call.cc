@@ -248,6 +248,7 @@ CallStep DevCall::messages(const HttpRequest& http, const Directory& directory, 
 }
 
 CallStep DevCall::follow_messages(CallStep step) {
+  CHECK(messages_ != nullptr, "a page of messages that has not begun");
   if (step == CallStep::respond)
     return answer(messages_->status(), std::move(messages_->body()), messages_->content_type());
   routes_.assign(1, messages_->route());

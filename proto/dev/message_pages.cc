@@ -161,6 +161,7 @@ bool MessagePages::read_localstack(const HttpRequest& http, Form& form, std::str
 
 // `path` is /REGION/ACCOUNT/QUEUE.
 CallStep MessagePages::find_by_path(std::string_view path, const Directory& directory) {
+  CHECK(path.starts_with('/'), "the path {} has no region", path);
   const std::size_t region_end = path.find('/', 1);
   const auto found = region_end == path.npos ? std::nullopt : queue_of_url(path.substr(region_end));
   if (!found || path.substr(1, region_end - 1) != settings_->region)
@@ -196,6 +197,7 @@ CallStep MessagePages::look_into(const Directory& directory, std::string_view ac
 }
 
 CallStep MessagePages::next_slice(Seq from) {
+  CHECK(queue_ != nullptr && from >= slice_.from, "a slice goes back to {}", from);
   slice_.from = from;
   request_ = Request{.op = Op::peek, .queue = queue_->id};
   request_.receive.bytes_max = slice_bytes;
@@ -269,6 +271,7 @@ void MessagePages::write(const PeekedMessage& message, Delivery* delivery, SqsRe
 }
 
 CallStep MessagePages::finish() {
+  CHECK(count_ <= limit_, "{} messages of {}", count_, limit_);
   if (own_) {
     body_ = fmt::format(R"({{"messages":[{}])", items_);
     if (next_ != 0) body_ += fmt::format(R"(,"next":{})", next_);

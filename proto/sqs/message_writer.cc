@@ -4,6 +4,7 @@
 #include <charconv>
 #include <iterator>
 
+#include "core/base/check.h"
 #include "core/queue/receipt.h"
 #include "proto/aws/arn.h"
 #include "proto/aws/message_rules.h"
@@ -68,6 +69,7 @@ void MessageWriter::begin_peeked(const Delivery& delivery, const Md5& body_md5,
 }
 
 void MessageWriter::begin(const Delivery& delivery) {
+  CHECK(scope_.settings.shift != nullptr && scope_.queue != QueueId::none, "a scope without queue");
   result_.begin_item("Message");
   const bool own = delivery.id == MessageId{};  // false: moved here from another queue
   const MessageId id =
