@@ -52,7 +52,7 @@ std::expected<std::string, StartError> DeclaredStart::apply() {
     return std::unexpected(StartError(
         "the declared queues were not made: the connection to the shards ended. Start again"));
   }
-  const std::string text = outcome.substr(1);
+  std::string text = outcome.substr(1);
   if (outcome.front() == '+') return text;
   return std::unexpected(
       StartError(text, outcome.front() == '-' ? StartFault::declared : StartFault::machine));

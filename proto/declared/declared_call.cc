@@ -26,8 +26,9 @@ struct DeclaredCall::One {
   CallStep step = CallStep::respond;
 };
 
-DeclaredCall::DeclaredCall(std::shared_ptr<const DeclaredRows> rows, std::string_view account,
-                           const CallSettings& settings, std::uint64_t request_number)
+DeclaredCall::DeclaredCall(const std::shared_ptr<const DeclaredRows>& rows,
+                           std::string_view account, const CallSettings& settings,
+                           std::uint64_t request_number)
     : settings_(settings), request_number_(request_number) {
   CHECK(rows != nullptr, "there is no declaration");
   for (const DeclaredRow& row : *rows)

@@ -36,7 +36,7 @@ class DeclaredCall final : public RoutedWork {
 
   // `request_number`: see HttpCall::begin(). Rows of other accounts than `account` are left out,
   // unless it is empty.
-  DeclaredCall(std::shared_ptr<const DeclaredRows> rows, std::string_view account,
+  DeclaredCall(const std::shared_ptr<const DeclaredRows>& rows, std::string_view account,
                const CallSettings& settings, std::uint64_t request_number);
   ~DeclaredCall() override;
 

@@ -19,13 +19,13 @@ constexpr const char* own = "000000000000";
 class DeclaredPlanTest : public ::testing::Test {
  protected:
   DeclaredRow& declare(DeclaredKind kind, std::string name,
-                       std::vector<std::pair<std::string, std::string>> attributes = {}) {
+                       const std::vector<std::pair<std::string, std::string>>& attributes = {}) {
     DeclaredRow row;
     row.kind = kind;
     row.account = own;
     row.name = std::move(name);
     row.where = "f:" + std::to_string(rows_.size() + 1) + ":1";
-    for (auto& [key, value] : attributes)
+    for (const auto& [key, value] : attributes)
       row.attributes.push_back({key, value, row.where.substr(0, row.where.size() - 1) + "9"});
     rows_.push_back(std::move(row));
     return rows_.back();
