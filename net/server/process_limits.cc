@@ -99,8 +99,8 @@ std::expected<void, std::string> check_process_limits(unsigned shards, std::uint
 }
 
 MemoryShares memory_shares(std::uint64_t usable, unsigned shards) {
-  const std::uint64_t connections =
-      std::clamp(usable / (std::uint64_t{6} * shards), connections_memory_least, connections_memory_most);
+  const std::uint64_t connections = std::clamp(usable / (std::uint64_t{6} * shards),
+                                               connections_memory_least, connections_memory_most);
   const std::uint64_t others = memory_of_others(connections, shards);
   const std::uint64_t fits = usable > others ? (usable - others) / 6 * 5 : 0;
   return {std::max(usable / 8, std::min(usable / 2, fits)), connections};
