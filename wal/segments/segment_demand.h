@@ -52,12 +52,6 @@ class SegmentDemand {
   // segment being filled.
   void want(std::uint64_t bytes, Lsn end);
   std::uint64_t wanted() const { return wanted_bytes_; }
-  // Free bytes ahead at rest, in addition to the wanted ones: any single request finds space.
-  std::uint64_t least_beyond() const {
-    const std::uint64_t frame =
-        std::min<std::uint64_t>(log_frame_bytes_max, geometry_.extent_bytes);
-    return std::max(small_usable_bytes() / 2, geometry_.segment_bytes / 8 + frame);
-  }
   Lsn end() const { return end_ == UINT64_MAX ? 0 : end_; }  // of the log; 0: not known yet
   void grow() { grows_ = true; }
   void note_tail(Instant now);
@@ -102,6 +96,10 @@ class SegmentDemand {
 
  private:
   std::uint64_t small_usable_bytes() const;
+  // Free bytes ahead at rest, in addition to the wanted ones: any single request finds space.
+  std::uint64_t least_beyond() const {
+    return std::max(small_usable_bytes() / 2, geometry_.segment_bytes / 8 + geometry_.extent_bytes);
+  }
   std::uint64_t most_beyond() const { return std::max(small_usable_bytes(), least_beyond()); }
   // Free space behind the end in segments that are ready.
   std::uint64_t ready_space() const {

@@ -102,8 +102,6 @@ class SegmentPool {
   // Sets the free bytes wanted ahead of the tail, in addition to one segment being filled. `end`:
   // the current end of the log.
   void want_ahead(std::uint64_t bytes, Lsn end) { demand_.want(bytes, end); }
-  // The free bytes that a log at rest has in addition to those.
-  std::uint64_t beyond_wanted() const { return demand_.least_beyond(); }
   // Notes that the tail is in this segment; `since`: when it entered it, for a new segment.
   void enter(std::uint64_t number) { table_.enter(number); }
   void enter(std::uint64_t number, Instant since) {
