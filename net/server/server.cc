@@ -273,6 +273,11 @@ std::expected<void, StartError> Server::launch() {
   CHECK(threads_.size() == workers_.size(), "{} threads of {} shards", threads_.size(),
         workers_.size());
   collect_admin_facts();
+  // The workers copy the list of sockets when they begin to run.
+  if (const auto bound = bind_local(); !bound) {
+    phases_->errors[0] = bound.error();
+    return end_if_failed(phases_->run);
+  }
   if (contexts_[0].sqs.declare != nullptr) declared_.emplace();
   phases_->run.count_down();
   StartError fault;
@@ -282,9 +287,6 @@ std::expected<void, StartError> Server::launch() {
     } else {
       fault = summary.error();
     }
-  }
-  if (!fault.failed()) {
-    if (auto bound = bind_local(); !bound) fault = bound.error();
   }
   for (const Listener& listener : listeners_) {
     if (fault.failed()) break;

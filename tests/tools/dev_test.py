@@ -106,6 +106,16 @@ class Dev(unittest.TestCase):
             self.assertNotIn("calibrated", one.errors)
         self.assertEqual(self.left(), [])
 
+    def test_it_takes_6_mib_of_disk_and_16_of_memory(self):
+        with DevPawl(self.place) as pawl:
+            pawl.call("CreateQueue", QueueName="q")
+            pawl.call("SendMessage", QueueUrl="q", MessageBody="hello")
+            (own,) = self.left()
+            blocks = sum(file.stat().st_blocks for file in pathlib.Path(self.place, own).rglob("*") if file.is_file())
+            self.assertLess(blocks * 512, (6 << 20) + (64 << 10), "with 16 blocks of identity and manifests")
+            (resident,) = re.findall(r"^VmRSS:\s+(\d+) kB", pathlib.Path(f"/proc/{pawl.process.pid}/status").read_text(), re.M)
+            self.assertLess(int(resident), 16 << 10)
+
     def test_it_prints_settings_for_a_shell(self):
         with DevPawl(self.place) as pawl:
             pawl.stop()
