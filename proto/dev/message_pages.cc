@@ -14,6 +14,7 @@
 #include "proto/aws/notification.h"
 #include "proto/http/accept.h"
 #include "proto/sqs/message_writer.h"
+#include "proto/sqs/state.h"
 #include "proto/text/json.h"
 #include "proto/text/json_value.h"
 #include "proto/text/text.h"
@@ -36,17 +37,10 @@ bool begins_like(const HttpRequest& http, std::string_view type) {
   return given != nullptr && http.method == "POST" && starts_with_ignoring_case(*given, type);
 }
 
-// The account and name of ".../ACCOUNT/NAME"; nothing: another text.
-std::optional<QueueName> queue_of_url(std::string_view url) {
-  while (url.ends_with('/')) url.remove_suffix(1);
-  const std::size_t name = url.rfind('/');
-  if (name == url.npos) return std::nullopt;
-  const std::string_view before = url.substr(0, name);
-  const std::size_t account = before.rfind('/');
-  QueueName found{.account = before.substr(account == before.npos ? 0 : account + 1),
-                  .name = url.substr(name + 1)};
-  if (!is_account_id(found.account) || found.name.empty()) return std::nullopt;
-  return found;
+// The account and name at the end of a URL or path; nothing: another text.
+std::optional<QueuePath> queue_of(std::string_view text) {
+  const QueuePath found = queue_path(text);
+  return is_account_id(found.account) && !found.name.empty() ? std::optional(found) : std::nullopt;
 }
 
 }  // namespace
@@ -55,7 +49,6 @@ CallStep MessagePages::begin(const HttpRequest& http, std::string_view account,
                              const Directory& directory, const CallSettings& settings) {
   settings_ = &settings;
   status_ = 200;
-  refused_as_text_ = false;
   limit_ = messages_max;
   count_ = 0;
   next_ = 0;
@@ -72,7 +65,7 @@ CallStep MessagePages::begin(const HttpRequest& http, std::string_view account,
 CallStep MessagePages::begin_own(const HttpRequest& http, std::string_view account,
                                  const Directory& directory) {
   form_ = SqsForm::json;
-  invisible_ = behind_ = true;
+  behind_ = true;
   limit_ = messages_default;
   Form form;
   std::string_view queue;
@@ -124,9 +117,9 @@ CallStep MessagePages::begin_localstack(const HttpRequest& http, const Directory
     const std::string_view* const value = form.find(name);
     return value != nullptr && is_true(*value);
   };
-  invisible_ = behind_ = shown("ShowInvisible");
+  behind_ = shown("ShowInvisible");
   slice_.states = PeekSlice::bit(State::visible);
-  if (invisible_) slice_.states |= PeekSlice::bit(State::in_flight) | PeekSlice::bit(State::moving);
+  if (behind_) slice_.states |= PeekSlice::bit(State::in_flight) | PeekSlice::bit(State::moving);
   if (shown("ShowDelayed")) slice_.states |= PeekSlice::bit(State::delayed);
   std::string_view path = http.path.substr(localstack_path.size());
   while (path.ends_with('/')) path.remove_suffix(1);
@@ -163,7 +156,7 @@ bool MessagePages::read_localstack(const HttpRequest& http, Form& form, std::str
 CallStep MessagePages::find_by_path(std::string_view path, const Directory& directory) {
   CHECK(path.starts_with('/'), "the path {} has no region", path);
   const std::size_t region_end = path.find('/', 1);
-  const auto found = region_end == path.npos ? std::nullopt : queue_of_url(path.substr(region_end));
+  const auto found = region_end == path.npos ? std::nullopt : queue_of(path.substr(region_end));
   if (!found || path.substr(1, region_end - 1) != settings_->region)
     return refuse(400, no_such_queue,
                   fmt::format("There is no queue {}. The path is {}/{}/ACCOUNT/QUEUE here.", path,
@@ -174,7 +167,7 @@ CallStep MessagePages::find_by_path(std::string_view path, const Directory& dire
 CallStep MessagePages::find_by_url(std::string_view url, const Directory& directory) {
   if (url.empty())
     return refuse(400, no_such_queue, "Name a queue: QueueUrl=http://HOST/ACCOUNT/QUEUE.");
-  const auto found = queue_of_url(url);
+  const auto found = queue_of(url);
   if (!found)
     return refuse(404, "InvalidAddress",
                   fmt::format("{} is not the URL of a queue: http://HOST/ACCOUNT/QUEUE.", url));
@@ -308,7 +301,6 @@ CallStep MessagePages::refuse(std::uint16_t status, std::string why) {
   make_printable(why);
   CHECK(status >= 400, "status {}", status);
   status_ = status;
-  refused_as_text_ = true;
   body_ = std::move(why);
   return CallStep::respond;
 }
@@ -317,7 +309,6 @@ CallStep MessagePages::refuse(std::uint16_t status, std::string_view code, std::
   refuse(status, std::string(why));
   if (own_) return CallStep::respond;
   const std::string text = std::move(body_);
-  refused_as_text_ = false;
   body_.clear();
   if (form_ == SqsForm::xml) {
     XmlWriter xml(body_ = xml_declaration);
@@ -351,7 +342,7 @@ CallStep MessagePages::refuse(std::uint16_t status, std::string_view code, std::
 }
 
 std::string_view MessagePages::content_type() const {
-  if (refused_as_text_) return "text/plain; charset=utf-8";
+  if (own_ && status_ >= 400) return "text/plain; charset=utf-8";
   if (own_ || form_ == SqsForm::tree) return "application/json";
   return form_ == SqsForm::json ? "application/x-amz-json-1.0" : xml_type;
 }

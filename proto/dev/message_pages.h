@@ -70,7 +70,7 @@ class MessagePages {
   const CallSettings* settings_ = nullptr;
   bool own_ = true;  // false: LocalStack's page
   SqsForm form_ = SqsForm::json;
-  bool invisible_ = false, behind_ = true;  // states to show
+  bool behind_ = true;  // also messages that wait for another of their group
   std::size_t limit_ = messages_max;
   ConfigPtr queue_;
   ShardId shard_{};
@@ -81,7 +81,6 @@ class MessagePages {
   std::size_t count_ = 0;
   Seq next_ = 0;  // where the page ended before the queue did
   std::uint16_t status_ = 200;
-  bool refused_as_text_ = false;
   std::string body_;
 };
 
