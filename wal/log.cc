@@ -106,6 +106,13 @@ Errc Log::check_free_space(std::uint64_t bytes, From from) {
   return Errc::ok;
 }
 
+void Log::ask_for_space(std::uint64_t bytes, From from) {
+  if (failure_ || upkeep_.stopping() || span() >= span_max) return;
+  pool_.want_ahead(space_.reserve(), appended());
+  pool_.ask_for_space(bytes + space_.kept_from(from));
+  upkeep_.arm(LogPart::segments);
+}
+
 Result<void> Log::close_clean() {
   CHECK(!closed_, "the log is closed");
   upkeep_.stop();

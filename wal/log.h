@@ -219,10 +219,14 @@ class Log {
   // failure.
   using From = SpaceBudget::From;
   Errc check_free_space(std::uint64_t bytes, From from = From::sender);
+  // Makes space for messages that check_free_space() refused. Unless the disk is full, they are
+  // accepted some turns later.
+  void ask_for_space(std::uint64_t bytes, From from);
   // True: no free space now, but pending disk work will release some, and the disk is not full.
   bool free_space_expected() const {
+    const bool under_way = pool_.making() || pool_.busy() || pool_.owes_space() || pending();
     return !failure_ && !upkeep_.stopping() && !pool_.disk_full() &&
-           (pool_.making() || pool_.busy() || pending() || space_.accepted() > 0);
+           (under_way || space_.accepted() > 0);
   }
   // Reserves space for accepted messages that will be appended in this turn.
   void accepted(std::uint64_t bytes) { space_.accept(bytes); }

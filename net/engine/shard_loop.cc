@@ -286,6 +286,7 @@ bool ShardLoop::accept(Request& request, std::uint64_t bytes, Log::From from) {
                     (from == Log::From::queue && memory_full_for_transfers_);
   request.error = full ? Errc::no_memory : log_->check_free_space(bytes, from);
   if (request.error == Errc::ok) log_->accepted(bytes);
+  if (request.error == Errc::no_space) log_->ask_for_space(bytes, from);
   return request.error == Errc::ok;
 }
 

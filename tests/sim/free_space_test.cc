@@ -83,6 +83,27 @@ TEST_F(FreeSpaceTest, SendsWaitForASegmentThatIsBeingMade) {
   EXPECT_EQ(world->loop(0).stats().refused, 0u);
 }
 
+// A batch may be larger than the space that a log keeps ahead while it rests.
+TEST_F(FreeSpaceTest, ABatchLargerThanTheSpaceOfARestingLogIsAccepted) {
+  for (const bool small : {true, false}) {
+    SCOPED_TRACE(small);
+    Plan plan = calm_plan(1);
+    plan.log.small_segments = small;
+    start(plan);
+    const QueueId queue = make_queue(zero);
+    run(2'000'000);  // no segment is being made
+    const std::string body(11'000, 'x');
+    std::vector<SendEntry> entries(10);
+    for (SendEntry& entry : entries) entry.content.body = body;
+    Request batch;
+    batch.op = Op::send;
+    batch.queue = queue;
+    batch.sends = entries;
+    EXPECT_TRUE(ask(batch)) << name_of(batch.error);
+    EXPECT_EQ(world->loop(0).stats().refused, 0u);
+  }
+}
+
 // A refused send has no record: its turn writes nothing whose end would wake the shard. Seed 173443
 // of the simulator found it with duplicates in place of refused sends.
 TEST_F(FreeSpaceTest, SendsThatOnlyRefusedOnesMadeWaitAreTriedAgain) {

@@ -477,9 +477,10 @@ class Model {
   std::deque<Copy> copies_;
   std::set<std::string> copied_into_;  // full names of the destinations of replay tasks
   std::set<std::uint32_t> full_disks_;
-  std::uint64_t replays_proved_ = 0;  // copies that had to come, and came
-  bool any_wandered_ = false;         // false: scans for wandering messages are skipped
-  std::vector<std::string> names_;    // full names, by number
+  std::set<std::uint32_t> once_full_;  // also disks that were healed
+  std::uint64_t replays_proved_ = 0;   // copies that had to come, and came
+  bool any_wandered_ = false;          // false: scans for wandering messages are skipped
+  std::vector<std::string> names_;     // full names, by number
   mutable std::vector<std::optional<Names>> reached_;  // cached results
 };
 

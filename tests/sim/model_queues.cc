@@ -42,7 +42,12 @@ bool Model::queue_answers(const Call& call) {
   }
   // A send for which space is missing is refused before the queue is looked up.
   const bool full = error == Errc::no_memory || error == Errc::no_space || error == Errc::io;
-  if (full && (call.op == Op::send || call.op == Op::take_numbers)) return false;
+  if (full && (call.op == Op::send || call.op == Op::take_numbers)) {
+    if (error == Errc::no_space && !draining_ && !once_full_.contains(raw(queue.owner)))
+      trace_->broken("a send is refused for space only on a full disk", "call {} to queue {}",
+                     call.number, raw(queue.id));
+    return false;
+  }
   if (queue.state == State::deleted && queue.deleted_step <= call.asked_step)
     trace_->broken("a deleted queue is gone", "queue {} answers call {}", raw(queue.id),
                    call.number);

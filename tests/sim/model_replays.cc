@@ -171,6 +171,7 @@ void Model::settle_retention(QueueRow& queue, std::int64_t kept_s) {
 
 void Model::disk_is_full(std::uint32_t shard) {
   full_disks_.insert(shard);
+  once_full_.insert(shard);
   for (QueueRow& queue : queues_)
     if (raw(queue.owner) == shard) queue.replays.kept_since = never;
 }

@@ -43,7 +43,8 @@ void choose_load(Plan& plan, Random random) {
   // The largest body that fits a record, with space for the parts that are not the body.
   const std::uint64_t largest = plan.log.extent_bytes - block_bytes - log_frame_header_bytes - 640;
   plan.body_max = std::min<std::uint64_t>(largest, one_of(random, {30, 300, 2000, 6000, 60000}));
-  if (plan.body_max > 2000) plan.batch_max = std::min(plan.batch_max, 3u);
+  const std::uint32_t large_batch = plan.seed % 5 == 0 ? 10 : 3;
+  if (plan.body_max > 2000) plan.batch_max = std::min(plan.batch_max, large_batch);
   plan.weights = {30, 30, 30, 6, 3, 1, 2, 1, 2, 2, 0, 0, 0};
   for (std::size_t act = static_cast<std::size_t>(Act::change);
        act <= static_cast<std::size_t>(Act::drop_client); ++act) {

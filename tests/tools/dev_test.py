@@ -112,7 +112,7 @@ class Dev(unittest.TestCase):
             pawl.call("SendMessage", QueueUrl="q", MessageBody="hello")
             (own,) = self.left()
             blocks = sum(file.stat().st_blocks for file in pathlib.Path(self.place, own).rglob("*") if file.is_file())
-            self.assertLess(blocks * 512, (6 << 20) + (64 << 10), "with 16 blocks of identity and manifests")
+            self.assertLess(blocks * 512, (4 << 20) + (64 << 10), "with 16 blocks of identity and manifests")
             (resident,) = re.findall(r"^VmRSS:\s+(\d+) kB", pathlib.Path(f"/proc/{pawl.process.pid}/status").read_text(), re.M)
             self.assertLess(int(resident), 16 << 10)
 

@@ -152,7 +152,8 @@ class SmallSegments : public testing::Test {
  protected:
   static constexpr Geometry geometry{0x5eed, 512 << 10, 16 << 10};
   static constexpr std::uint64_t small = 128 << 10;
-  static constexpr std::uint64_t beyond = 80 << 10;  // kept ready ahead of the tail at rest
+  // Kept ready ahead of the tail at rest: an eighth of a segment, and a record.
+  const std::uint64_t beyond = (64 << 10) + geometry.record_space();
 
   void SetUp() override {
     pool->start(0);
@@ -186,7 +187,7 @@ TEST_F(SmallSegments, ANewLogHasOneAndGrowsByThemUntilThereIsSpaceAhead) {
   come_to(small - beyond);
   EXPECT_EQ(pool->ready_end(), 1u);
   come_to(small - beyond + block_bytes);
-  EXPECT_EQ(pool->ready_end(), 2u) << "any request finds space";
+  EXPECT_EQ(pool->ready_end(), 2u) << "a record of any size finds space";
   EXPECT_EQ(pool->bytes(), 2 * small);
   EXPECT_EQ(usable_in_header(1), small);
 
@@ -200,6 +201,50 @@ TEST_F(SmallSegments, ANewLogHasOneAndGrowsByThemUntilThereIsSpaceAhead) {
   EXPECT_EQ(usable_in_header(4), geometry.segment_bytes) << "two small ones are ahead";
   EXPECT_EQ(pool->free_space_behind(geometry.segment_base(1) + block_bytes),
             small - block_bytes + 2 * small + 2 * geometry.segment_bytes);
+}
+
+TEST_F(SmallSegments, ARequestAsksForItsSpace) {
+  come_to(block_bytes);
+  ASSERT_EQ(pool->ready_end(), 1u);
+  EXPECT_FALSE(pool->owes_space());
+  pool->ask_for_space(300 << 10);
+  EXPECT_TRUE(pool->owes_space());
+  EXPECT_TRUE(pool->has_work(now, 0, block_bytes));
+  come_to(block_bytes);
+  EXPECT_FALSE(pool->owes_space());
+  EXPECT_EQ(pool->ready_end(), 3u);
+  EXPECT_GE(pool->free_space_behind(block_bytes), std::uint64_t{300} << 10);
+  for (int rests = 0; rests < 3; ++rests) {
+    now = now + SegmentPool::rest_after;
+    come_to(block_bytes);
+  }
+  EXPECT_EQ(pool->ready_end(), 2u) << "its space goes at rest";
+}
+
+TEST_F(SmallSegments, ALogThatGrowsMakesMoreForARequest) {
+  pool->enter(0, now);
+  come_to(block_bytes);
+  const std::uint64_t asked = 4 * geometry.segment_bytes;
+  ASSERT_LT(pool->free_space_behind(block_bytes), asked);
+  pool->ask_for_space(asked);
+  come_to(block_bytes);
+  EXPECT_FALSE(pool->owes_space());
+  EXPECT_GE(pool->free_space_behind(block_bytes), asked);
+  EXPECT_FALSE(pool->has_work(now, 0, block_bytes));
+  EXPECT_TRUE(pool->has_work(now, 0, pool->free_space_behind(0) - asked + 2 * block_bytes));
+}
+
+TEST_F(SmallSegments, OnAFullDiskARequestIsOwed) {
+  come_to(block_bytes);
+  disk.capacity = pool->bytes();
+  pool->ask_for_space(300 << 10);
+  come_to(block_bytes);
+  EXPECT_TRUE(pool->owes_space());
+  EXPECT_TRUE(pool->disk_full());
+  disk.capacity = UINT64_MAX;
+  now = now + SegmentPool::retry_after;
+  come_to(block_bytes);
+  EXPECT_FALSE(pool->owes_space());
 }
 
 TEST_F(SmallSegments, TheOneThatTheTailHasComeToIsWhole) {

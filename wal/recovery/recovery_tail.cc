@@ -131,10 +131,12 @@ Result<void> Recovery::clear_tail() {
   return disk_.sync_now(file);
 }
 
-// Makes space for the first message. A full disk has none, and is no reason not to start.
+// Makes space for the first messages, at most that of a log at rest. A full disk has none, and is
+// no reason not to start.
 Result<void> Recovery::make_ahead() {
   SegmentPool& pool = log_->pool_;
-  const std::uint64_t wanted = 2 * log_->space_.least_reserve();
+  const std::uint64_t reserve = log_->space_.least_reserve();
+  const std::uint64_t wanted = reserve + std::min(reserve, pool.beyond_wanted());
   while (pool.free_space_behind(tail_) < wanted) {
     const std::uint64_t before = pool.ready_end();
     if (auto created = pool.create_now(); !created)

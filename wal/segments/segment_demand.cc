@@ -11,6 +11,13 @@ void SegmentDemand::want(std::uint64_t bytes, Lsn end) {
   wanted_bytes_ = bytes;
 }
 
+void SegmentDemand::ask(std::uint64_t bytes) {
+  if (MUTANT(forget_asked_space)) return;
+  asked_ = std::max(asked_, bytes);
+  rested_in_ = UINT64_MAX;
+  noted_ = {};
+}
+
 void SegmentDemand::note_tail(Instant now) {
   if (table_.tail() != rested_in_) {
     rested_in_ = table_.tail();
@@ -20,6 +27,7 @@ void SegmentDemand::note_tail(Instant now) {
     shrink_at_ = now + shrink_every;
     shrinks_ = true;
     grows_ = false;
+    asked_ = 0;
   }
 }
 
@@ -69,6 +77,7 @@ bool SegmentDemand::too_many_spares() const {
 }
 
 bool SegmentDemand::enough() const {
+  if (owes()) return false;
   if (!grows_) return free_space_behind(end_) >= wanted_bytes_ + least_beyond();
   const std::uint64_t retired = retired_.filled() * geometry_.segment_bytes;
   return table_.spare_usable() >= spares_ * geometry_.segment_bytes &&
@@ -92,6 +101,7 @@ void SegmentDemand::note_satisfied() {
             .shrink = next_shrink()};
   if (grows_) {
     noted_.wanted_max = (table_.spare_usable() / segment + retired_.filled() - 1) * segment;
+    if (asked_ > 0) noted_.sum_max = end_ + free_space_behind(end_) - asked_;
   } else {
     noted_.sum_max = end_ + free_space_behind(end_) - least_beyond();
     if (table_.spares() > 0) {

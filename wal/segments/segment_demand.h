@@ -7,7 +7,10 @@
 // While the log grows, `spares` whole segments are wanted ahead, and ready and retired files
 // together with the wanted bytes. A log rests when it is new, and when the tail has been in one
 // segment for rest_after. Then the space ahead exceeds the wanted bytes by half a small segment, or
-// by the largest request if that is more, and one unwanted file goes each shrink_every.
+// by the largest record if that is more, and one unwanted file goes each shrink_every.
+//
+// A request that is larger asks for its space: it is ahead as soon as the disk gives it, and the
+// rest begins anew.
 //
 // Units:  bytes.
 // Owner:  SegmentPool. It decides; SegmentMaker makes and deletes the files.
@@ -19,6 +22,7 @@
 #include "core/base/mutant.h"
 #include "core/base/time.h"
 #include "wal/format/format.h"
+#include "wal/format/record_types.h"
 #include "wal/segments/retired_files.h"
 #include "wal/segments/segment_table.h"
 #include "wal/segments/upkeep_bounds.h"
@@ -54,6 +58,10 @@ class SegmentDemand {
   std::uint64_t wanted() const { return wanted_bytes_; }
   Lsn end() const { return end_ == UINT64_MAX ? 0 : end_; }  // of the log; 0: not known yet
   void grow() { grows_ = true; }
+  // Wants so many bytes more than want(), until the next rest, for a request that waits for them.
+  void ask(std::uint64_t bytes);
+  // True: bytes asked for are not ahead yet.
+  bool owes() const { return asked_ > 0 && free_space_behind(end()) < wanted_bytes_ + asked_; }
   void note_tail(Instant now);
 
   // The bytes that the log can append without more disk space. A filled retired file counts: it
@@ -66,6 +74,12 @@ class SegmentDemand {
   // True: a request of the largest size would wait for space.
   bool is_urgent() const;
 
+  // Free bytes ahead at rest, in addition to the wanted ones: a record of any size finds space.
+  std::uint64_t least_beyond() const {
+    const std::uint64_t record =
+        std::min<std::uint64_t>(record_bytes_max, geometry_.record_space());
+    return std::max({small_usable_bytes() / 2, geometry_.segment_bytes / 8 + record, asked_});
+  }
   bool too_many_retired() const {
     return retired_.size() > (shrinks_ ? retired_wanted() : wanted_files());
   }
@@ -96,10 +110,6 @@ class SegmentDemand {
 
  private:
   std::uint64_t small_usable_bytes() const;
-  // Free bytes ahead at rest, in addition to the wanted ones: any single request finds space.
-  std::uint64_t least_beyond() const {
-    return std::max(small_usable_bytes() / 2, geometry_.segment_bytes / 8 + geometry_.extent_bytes);
-  }
   std::uint64_t most_beyond() const { return std::max(small_usable_bytes(), least_beyond()); }
   // Free space behind the end in segments that are ready.
   std::uint64_t ready_space() const {
@@ -115,8 +125,9 @@ class SegmentDemand {
   bool small_segments_;
   std::uint64_t spares_;  // ready ahead while the log grows
   std::uint64_t wanted_bytes_ =
-      0;                  // wanted space; retired files may provide the part beyond the spares
-  Lsn end_ = UINT64_MAX;  // end of the log; UINT64_MAX: not known yet
+      0;                     // wanted space; retired files may provide the part beyond the spares
+  std::uint64_t asked_ = 0;  // space for waiting requests, beyond wanted_bytes_
+  Lsn end_ = UINT64_MAX;     // end of the log; UINT64_MAX: not known yet
   std::uint64_t rested_in_ = UINT64_MAX;  // the tail was in this segment at the latest note_tail()
   Instant shrink_at_ = never;
   // The figures at the latest note_satisfied() or note_calm(), and the limits within which it stays

@@ -102,6 +102,11 @@ class SegmentPool {
   // Sets the free bytes wanted ahead of the tail, in addition to one segment being filled. `end`:
   // the current end of the log.
   void want_ahead(std::uint64_t bytes, Lsn end) { demand_.want(bytes, end); }
+  // Wants so many bytes more, for a request that waits for them; owes_space(): they are not there.
+  void ask_for_space(std::uint64_t bytes) { demand_.ask(bytes); }
+  bool owes_space() const { return demand_.owes(); }
+  // The free bytes that a log at rest has in addition to the wanted ones.
+  std::uint64_t beyond_wanted() const { return demand_.least_beyond(); }
   // Notes that the tail is in this segment; `since`: when it entered it, for a new segment.
   void enter(std::uint64_t number) { table_.enter(number); }
   void enter(std::uint64_t number, Instant since) {

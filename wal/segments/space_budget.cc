@@ -18,11 +18,10 @@ std::uint64_t SpaceBudget::least_reserve() const {
 }
 
 std::uint64_t SpaceBudget::free(Lsn end, From from) const {
-  const std::uint64_t for_queues = from == From::sender ? step() : 0;
   const std::uint64_t kept =
       from == From::relocation ? std::min(checkpoint_space(), reserve()) : reserve();
   const std::uint64_t free = pool_.free_space_behind(end);
-  return free - std::min(free, kept + accepted_ + for_queues);
+  return free - std::min(free, kept + accepted_ + kept_from(from));
 }
 
 void SpaceBudget::grant(Lsn end) {

@@ -60,6 +60,8 @@ class SpaceBudget {
   }
   // The bytes behind `end` that messages may still take.
   std::uint64_t free(Lsn end, From from) const;
+  // The bytes beyond the reserve that messages of this origin leave to others.
+  std::uint64_t kept_from(From from) const { return from == From::sender ? step() : 0; }
   // Grants the senders the bytes free behind `end`: up to these, no figure is looked at again.
   void grant(Lsn end);
   // True: the grant has so many bytes more, with the log's end at `end` and so many messages.
