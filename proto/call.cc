@@ -167,12 +167,24 @@ CallStep begin_dev(HttpCallState& s, const HttpRequest& http) {
   return s.dev->begin(http, s.sqs.account, *s.sqs.directory, *s.sqs.config);
 }
 
+CallStep begin_pawl(HttpCallState& s, const HttpRequest& http, std::string_view target,
+                    Instant now) {
+  s.sqs.protocol = SqsProtocol::json;
+  if (s.pawl == nullptr) s.pawl = std::make_unique<PawlCall>();
+  const CallStep step = s.pawl->begin(s.sqs, http, target, now);
+  s.api = Api::pawl;
+  return step;
+}
+
 CallStep dispatch(HttpCallState& s, const HttpRequest& http, Instant now,
                   std::uint64_t request_number) {
   if (http.method == "OPTIONS") return plain(s, 204, "");
   if (DevCall::owns(http.path)) return begin_dev(s, http);
   s.api = Api::sqs;
-  if (const auto target = json_target(http)) return sqs::begin_json(s.sqs, http, *target);
+  if (const auto target = json_target(http)) {
+    const bool ours = target->starts_with(PawlCall::target_prefix) && !s.sqs.config->strict_sqs;
+    return ours ? begin_pawl(s, http, *target, now) : sqs::begin_json(s.sqs, http, *target);
+  }
   return begin_query(s, http, now, request_number);
 }
 
@@ -194,6 +206,7 @@ void HttpCallState::begin() {
 void HttpCallState::clear() {
   if (!cleared) reset();
   sns.reset();
+  pawl.reset();
   dev.reset();
   cleared = true;
 }
@@ -258,12 +271,14 @@ std::span<const CallRoute> HttpCall::routes() const {
   CHECK(state_->api != Api::plain, "a call that routed nothing has no routes");
   CHECK(state_->api != Api::sns || state_->sns != nullptr, "a call of SNS has no state");
   if (state_->api == Api::sns) return state_->sns->routes();
+  if (state_->api == Api::pawl) return state_->pawl->routes();
   if (state_->api == Api::dev) return state_->dev->routes();
   return {&state_->sqs.routed, 1};
 }
 
 CallStep HttpCall::resume(const Directory& directory) {
   CHECK(state_->api != Api::plain, "a call that routed nothing is resumed");
+  if (state_->api == Api::pawl) return state_->pawl->resume();
   if (state_->api == Api::dev) return state_->dev->resume();
   return state_->api == Api::sns ? state_->sns->resume(directory) : sqs::resume(state_->sqs);
 }
@@ -273,6 +288,7 @@ void HttpCall::clear() { state_->clear(); }
 std::size_t HttpCall::memory() const {
   const std::size_t own = sizeof(HttpCallState) - sizeof(SqsState) + state_->sqs.memory();
   return own + (state_->sns == nullptr ? 0 : state_->sns->memory()) +
+         (state_->pawl == nullptr ? 0 : state_->pawl->memory()) +
          (state_->dev == nullptr ? 0 : state_->dev->memory());
 }
 
@@ -286,6 +302,7 @@ AuthFault HttpCall::auth_fault() const { return state_->auth_fault; }
 bool HttpCall::verified() const { return state_->verified; }
 std::string_view HttpCall::action() const {
   if (state_->api == Api::sns) return state_->sns->action();
+  if (state_->api == Api::pawl) return state_->pawl->action();
   if (state_->api == Api::dev) return state_->dev->action();
   return info(state_->sqs.action).name;
 }

@@ -69,6 +69,7 @@ void write_response(HttpCallState& s, std::string& out, std::string_view date) {
     return append(s.plain_type, s.plain_body, std::span(allow).first(extra));
   }
   if (s.api == Api::dev) return append(s.dev->content_type(), s.dev->body(), {});
+  if (s.api == Api::pawl && !s.sqs.refusal) return append(content_type(s.sqs), s.pawl->body(), {});
   body.clear();
   if (s.api == Api::sns) {
     body += xml_declaration;

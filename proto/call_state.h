@@ -13,6 +13,7 @@
 #include "proto/dev/dev_call.h"
 #include "proto/errors/errors.h"
 #include "proto/http/parser.h"
+#include "proto/pawl/call.h"
 #include "proto/sns/call.h"
 #include "proto/sqs/state.h"
 
@@ -20,10 +21,11 @@ namespace pawl {
 
 struct HttpCallState {
   enum class Api : std::uint8_t {
-    plain,  // neither SQS nor SNS: a health check, an OPTIONS, an unknown path
+    plain,  // of no API: a health check, an OPTIONS, an unknown path
     sqs,
-    sns,  // in Query; `sns` has the whole state
-    dev,  // a path of development servers; `dev` has the whole state
+    pawl,  // in JSON; `pawl` has the whole state, but for a refusal
+    sns,   // in Query; `sns` has the whole state
+    dev,   // a path of development servers; `dev` has the whole state
   };
 
   Api api = Api::plain;
@@ -44,14 +46,15 @@ struct HttpCallState {
   // Its request id, account and settings are those of every API; a call that is refused before its
   // API is known is refused in SQS's form.
   SqsState sqs;
-  std::unique_ptr<SnsCall> sns;  // null until the first call of SNS
-  std::unique_ptr<DevCall> dev;  // null until the first call of a development server's path
+  std::unique_ptr<SnsCall> sns;    // null until the first call of SNS
+  std::unique_ptr<PawlCall> pawl;  // null until the first call of pawl's API
+  std::unique_ptr<DevCall> dev;    // null until the first call of a development server's path
 
   bool cleared = false;  // nothing has changed since clear()
 
   void reset();
   void begin();  // resets the state, unless clear() has
-  void clear();  // also drops the states of SNS and of development servers
+  void clear();  // also drops the states of the other APIs
 };
 
 // call_auth.cc

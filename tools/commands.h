@@ -15,6 +15,8 @@ void add_check_command(CommandLine& line);
 void add_doctor_command(CommandLine& line);
 void add_wal_command(CommandLine& line);
 void add_replay_command(CommandLine& line);
+void add_peek_command(CommandLine& line);
+void add_explain_command(CommandLine& line);
 void add_version_command(CommandLine& line);
 void add_manual_command(CommandLine& line);
 

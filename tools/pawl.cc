@@ -11,6 +11,8 @@ int main(int argc, char** argv) {
   pawl::add_check_command(line);
   pawl::add_doctor_command(line);
   pawl::add_wal_command(line);
+  pawl::add_peek_command(line);
+  pawl::add_explain_command(line);
   pawl::add_replay_command(line);
   pawl::add_version_command(line);
   pawl::add_manual_command(line);

@@ -3,17 +3,12 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <array>
-#include <iterator>
 #include <optional>
-#include <span>
 
 #include "core/base/check.h"
-#include "proto/aws/message_attributes.h"
-#include "proto/aws/notification.h"
 #include "proto/http/accept.h"
-#include "proto/sqs/message_writer.h"
+#include "proto/pawl/peeked_writer.h"
 #include "proto/sqs/state.h"
 #include "proto/text/json.h"
 #include "proto/text/json_value.h"
@@ -25,9 +20,6 @@ namespace {
 
 using State = PeekedMessage::State;
 
-// In the order of PeekedMessage::State.
-constexpr std::string_view state_names[] = {"not_durable", "delayed", "visible",
-                                            "in_flight",   "moving",  "unreadable"};
 constexpr std::string_view no_such_queue = "AWS.SimpleQueueService.NonExistentQueue";
 
 bool is_true(std::string_view text) { return equals_ignoring_case(text, "true") || text == "1"; }
@@ -51,11 +43,10 @@ CallStep MessagePages::begin(const HttpRequest& http, std::string_view account,
   status_ = 200;
   limit_ = messages_max;
   count_ = 0;
-  next_ = 0;
+  from_ = 0;
+  states_ = PeekSlice::all_states;
   items_.clear();
   body_.clear();
-  slice_ = PeekSlice();
-  deliveries_.resize(slice_messages);
   own_ = !http.path.starts_with(localstack_path);
   return own_ ? begin_own(http, account, directory) : begin_localstack(http, directory);
 }
@@ -80,15 +71,15 @@ CallStep MessagePages::begin_own(const HttpRequest& http, std::string_view accou
 bool MessagePages::read_own(const Form& form, std::string_view& queue, std::string_view& account) {
   for (const auto& [key, value] : form.params()) {
     const auto number = decimal_number(value);
-    const auto state = std::ranges::find(state_names, value);
+    const std::uint32_t state = state_bit(value);
     if (key == "queue" && !value.empty()) {
       queue = value;
     } else if (key == "account" && is_account_id(value)) {
       account = value;
-    } else if (key == "state" && state != std::end(state_names)) {
-      slice_.states = 1u << (state - std::begin(state_names));
+    } else if (key == "state" && state != 0) {
+      states_ = state;
     } else if (key == "from" && number && *number <= seq_max) {
-      slice_.from = *number;
+      from_ = *number;
     } else if (key == "limit" && number && *number >= 1 && *number <= messages_max) {
       limit_ = *number;
     } else {
@@ -118,9 +109,9 @@ CallStep MessagePages::begin_localstack(const HttpRequest& http, const Directory
     return value != nullptr && is_true(*value);
   };
   behind_ = shown("ShowInvisible");
-  slice_.states = PeekSlice::bit(State::visible);
-  if (behind_) slice_.states |= PeekSlice::bit(State::in_flight) | PeekSlice::bit(State::moving);
-  if (shown("ShowDelayed")) slice_.states |= PeekSlice::bit(State::delayed);
+  states_ = PeekSlice::bit(State::visible);
+  if (behind_) states_ |= PeekSlice::bit(State::in_flight) | PeekSlice::bit(State::moving);
+  if (shown("ShowDelayed")) states_ |= PeekSlice::bit(State::delayed);
   std::string_view path = http.path.substr(localstack_path.size());
   while (path.ends_with('/')) path.remove_suffix(1);
   return path.empty() ? find_by_url(url, directory) : find_by_path(path, directory);
@@ -184,98 +175,54 @@ CallStep MessagePages::look_into(const Directory& directory, std::string_view ac
         own_ ? 404 : 400, no_such_queue,
         fmt::format("There is no queue {} of account {}. Create it first.", name, account));
   }
-  queue_ = *found;
-  shard_ = queue_->owner;
-  return next_slice(slice_.from);
-}
-
-CallStep MessagePages::next_slice(Seq from) {
-  CHECK(queue_ != nullptr && from >= slice_.from, "a slice goes back to {}", from);
-  slice_.from = from;
-  request_ = Request{.op = Op::peek, .queue = queue_->id};
-  request_.receive.bytes_max = slice_bytes;
-  request_.deliveries = deliveries_;
-  request_.peek = &slice_;
-  return CallStep::route;
+  return series_.begin(*found, from_, states_, UINT32_MAX);
 }
 
 CallStep MessagePages::resume() {
-  CHECK(request_.peek == &slice_, "a page that asked for nothing is resumed");
-  if (request_.error == Errc::no_such_queue)
-    return refuse(own_ ? 404 : 400, no_such_queue, "The queue was deleted meanwhile.");
-  if (request_.error != Errc::ok)
-    return refuse(503, "ServiceUnavailable",
-                  fmt::format("The server answered {}. Retry.", name_of(request_.error)));
-  const std::span<Delivery> bodies = std::span(deliveries_).first(request_.delivered);
-  envelopes_.clear();
-  put_in_envelopes(bodies, envelopes_);
-  auto body = bodies.begin();
-  for (const PeekedMessage& message : slice_.messages) {
-    Delivery* const stored = body != bodies.end() && body->seq == message.seq ? &*body++ : nullptr;
-    if (!shows(message) || (stored == nullptr && !own_)) continue;
-    if (count_ == limit_ || items_.size() >= bytes_max) {
-      next_ = message.seq;
-      return finish();
-    }
+  const CallStep step = series_.resume([&](const PeekedMessage& message, const Delivery* delivery) {
+    if (!shows(message, delivery)) return true;
+    if (count_ == limit_ || items_.size() >= bytes_max) return false;
     if (count_++ > 0 && form_ != SqsForm::xml) items_ += ',';
-    SqsResult result(items_, form_);
-    write(message, stored, result);
-  }
-  return slice_.next == 0 ? finish() : next_slice(slice_.next);
+    PeekedWriter writer(series_.queue(), *settings_, form_, items_, scratch_);
+    if (own_) {
+      writer.write(message, delivery);
+      return true;
+    }
+    const bool visible = message.state == State::visible;
+    const bool delayed = message.state == State::delayed;
+    const std::array<MessageWriter::Pair, 2> localstacks = {
+        {{"IsVisible", visible ? "true" : "false"}, {"IsDelayed", delayed ? "true" : "false"}}
+    };
+    writer.write(*delivery, localstacks);
+    return true;
+  });
+  if (series_.error() == Errc::no_such_queue)
+    return refuse(own_ ? 404 : 400, no_such_queue, "The queue was deleted meanwhile.");
+  if (series_.error() != Errc::ok)
+    return refuse(503, "ServiceUnavailable",
+                  fmt::format("The server answered {}. Retry.", name_of(series_.error())));
+  return step == CallStep::route ? step : finish();
 }
 
-bool MessagePages::shows(const PeekedMessage& message) const {
-  return behind_ || message.behind == 0;
-}
-
-void MessagePages::write(const PeekedMessage& message, Delivery* delivery, SqsResult& result) {
-  static constexpr std::string_view all[] = {"All"};
-  static const AttributeFilter every_attribute(all);
-  MessageWriter writer({.settings = *settings_,
-                        .queue = queue_->id,
-                        .account = queue_->account,
-                        .fifo = queue_->is_fifo(),
-                        .attributes = every_attribute},
-                       result, scratch_);
-  const bool visible = message.state == State::visible, delayed = message.state == State::delayed;
-  const std::array<MessageWriter::Pair, 2> localstacks = {
-      {{"IsVisible", visible ? "true" : "false"}, {"IsDelayed", delayed ? "true" : "false"}}
-  };
-  if (delivery == nullptr) {
-    result.begin_item("Message");
-  } else {
-    delivery->receive_count = message.receive_count;
-    delivery->first_received = message.first_received;
-    const Content& content = delivery->content;
-    writer.begin_peeked(*delivery,
-                        content.body_md5 != nullptr ? *content.body_md5 : md5(content.body),
-                        own_ ? std::span<const MessageWriter::Pair>() : localstacks);
-  }
-  if (own_) {
-    const bool known = delivery != nullptr || message.state == State::not_durable;
-    result.number("Number", static_cast<std::int64_t>(message.seq));
-    result.plain("State",
-                 state_names[static_cast<std::size_t>(known ? message.state : State::unreadable)]);
-    if (message.until != Instant{})
-      result.number("VisibleAt", settings_->shift->wall(message.until).ms);
-    if (message.behind != 0) result.number("Behind", static_cast<std::int64_t>(message.behind));
-  }
-  writer.end();
+// LocalStack's page has no message without a body.
+bool MessagePages::shows(const PeekedMessage& message, const Delivery* delivery) const {
+  return (behind_ || message.behind == 0) && (own_ || delivery != nullptr);
 }
 
 CallStep MessagePages::finish() {
   CHECK(count_ <= limit_, "{} messages of {}", count_, limit_);
   if (own_) {
     body_ = fmt::format(R"({{"messages":[{}])", items_);
-    if (next_ != 0) body_ += fmt::format(R"(,"next":{})", next_);
+    if (series_.next() != 0) body_ += fmt::format(R"(,"next":{})", series_.next());
     body_ += '}';
     return CallStep::respond;
   }
-  if (next_ != 0)
-    return refuse(400, "InvalidRequest",
-                  fmt::format("The queue has more than this page shows: {} messages and {} MiB. "
-                              "GET /_pawl/messages?queue={}&account={} shows them page by page.",
-                              messages_max, bytes_max >> 20, queue_->name, queue_->account));
+  if (series_.next() != 0)
+    return refuse(
+        400, "InvalidRequest",
+        fmt::format("The queue has more than this page shows: {} messages and {} MiB. "
+                    "GET /_pawl/messages?queue={}&account={} shows them page by page.",
+                    messages_max, bytes_max >> 20, series_.queue().name, series_.queue().account));
   const bool list = count_ > 1 || form_ == SqsForm::json;
   const std::string_view name = form_ == SqsForm::json ? "Messages" : "Message";
   std::string messages;
@@ -348,9 +295,8 @@ std::string_view MessagePages::content_type() const {
 }
 
 std::size_t MessagePages::memory() const {
-  return sizeof *this + deliveries_.capacity() * sizeof(Delivery) +
-         slice_.messages.capacity() * sizeof(PeekedMessage) + request_.route.copied.capacity() +
-         items_.capacity() + envelopes_.capacity() + scratch_.capacity() + body_.capacity();
+  return sizeof *this + series_.memory() + items_.capacity() + scratch_.capacity() +
+         body_.capacity();
 }
 
 }  // namespace pawl

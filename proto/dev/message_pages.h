@@ -21,13 +21,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "core/queue/directory.h"
 #include "core/queue/request.h"
 #include "proto/aws/call_types.h"
 #include "proto/http/parser.h"
+#include "proto/pawl/peek_series.h"
 #include "proto/sqs/result.h"
 #include "proto/text/form.h"
 
@@ -37,14 +36,12 @@ class MessagePages {
  public:
   static constexpr std::size_t messages_max = 10'000, messages_default = 1'000;
   static constexpr std::size_t bytes_max = 16 << 20;  // of the messages as they are written
-  static constexpr std::size_t slice_messages = 64;
-  static constexpr std::uint64_t slice_bytes = 1 << 20;
   static constexpr std::string_view localstack_path = "/_aws/sqs/messages";
 
   // `account`: the caller's.
   CallStep begin(const HttpRequest& http, std::string_view account, const Directory& directory,
                  const CallSettings& settings);
-  CallRoute route() { return {&request_, shard_}; }
+  CallRoute route() { return series_.route(); }
   CallStep resume();
 
   std::uint16_t status() const { return status_; }
@@ -60,9 +57,7 @@ class MessagePages {
   CallStep find_by_path(std::string_view path, const Directory& directory);
   CallStep find_by_url(std::string_view url, const Directory& directory);
   CallStep look_into(const Directory& directory, std::string_view account, std::string_view name);
-  CallStep next_slice(Seq from);
-  bool shows(const PeekedMessage& message) const;
-  void write(const PeekedMessage& message, Delivery* delivery, SqsResult& result);
+  bool shows(const PeekedMessage& message, const Delivery* delivery) const;
   CallStep finish();
   CallStep refuse(std::uint16_t status, std::string why);
   CallStep refuse(std::uint16_t status, std::string_view code, std::string_view why);
@@ -72,14 +67,11 @@ class MessagePages {
   SqsForm form_ = SqsForm::json;
   bool behind_ = true;  // also messages that wait for another of their group
   std::size_t limit_ = messages_max;
-  ConfigPtr queue_;
-  ShardId shard_{};
-  PeekSlice slice_;
-  std::vector<Delivery> deliveries_;
-  Request request_;
-  std::string items_, envelopes_, scratch_;
+  Seq from_ = 0;
+  std::uint32_t states_ = PeekSlice::all_states;
+  PeekSeries series_;
+  std::string items_, scratch_;
   std::size_t count_ = 0;
-  Seq next_ = 0;  // where the page ended before the queue did
   std::uint16_t status_ = 200;
   std::string body_;
 };

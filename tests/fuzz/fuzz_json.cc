@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SQS in AWS's JSON protocol, with any action and any body.
+// SQS and pawl's own API in AWS's JSON protocol, with any action and any body.
 //
 // Input: one byte for the action, one for the broker's response (sqs_harness.h), then the body.
 #include <cstdint>
@@ -36,13 +36,17 @@ constexpr const char* actions[] = {
     "StartMessageMoveTask",
     "CancelMessageMoveTask",
     "ListMessageMoveTasks",
+    "Pawl.PeekMessages",
+    "Pawl.ExplainMessage",
 };
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
-  const std::string target = std::string("AmazonSQS.") + actions[data[0] % std::size(actions)];
+  const std::string_view action = actions[data[0] % std::size(actions)];
+  const bool qualified = action.contains('.');
+  const std::string target = std::string(qualified ? "" : "AmazonSQS.").append(action);
   const pawl::fuzz::Body body({reinterpret_cast<const char*>(data) + 2, size - 2});
   pawl::HttpHeader headers[] = {
       {"Host",         "h:1"                       },

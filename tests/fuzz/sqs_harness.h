@@ -123,13 +123,37 @@ inline void check_sends(Request& request) {
   CHECK(bytes <= 1 << 20);
 }
 
-inline void deliver(Request& request) {
+inline const std::string& two_attributes() {
   static const std::string attributes = [] {
     std::string out;
     append_attribute(out, {"A", "String", AttributeKind::text, "\"x\""});
     append_attribute(out, {"B", "Binary", AttributeKind::bytes, std::string_view("\0\1", 2)});
     return out;
   }();
+  return attributes;
+}
+
+// A message in each state, which has a body or not; the last one ends the queue.
+inline void peek(Request& request) {
+  PeekSlice& slice = *request.peek;
+  CHECK(request.queue != QueueId::none && !request.deliveries.empty());
+  slice.messages.clear();
+  for (Seq seq = std::max<Seq>(slice.from, 1); seq <= 6; ++seq) {
+    const auto state = static_cast<PeekedMessage::State>(seq - 1);
+    if ((slice.states & PeekSlice::bit(state)) == 0) continue;
+    slice.messages.push_back({.seq = seq, .state = state, .receive_count = 1, .behind = seq - 1});
+    if (seq % 3 == 0) continue;
+    Delivery& delivery = request.deliveries[request.delivered++];
+    delivery = Delivery();
+    delivery.seq = seq;
+    delivery.content.body = "body <&>";
+    delivery.content.attributes = two_attributes();
+    delivery.content.group = "g";
+  }
+  slice.next = slice.from < 3 ? 3 : 0;
+}
+
+inline void deliver(Request& request) {
   CHECK(request.receive.max >= 1 && request.receive.max <= request.deliveries.size());
   CHECK(request.receive.max <= 10);
   CHECK(request.receive.visibility == queue_default || within(request.receive.visibility, 43200));
@@ -140,7 +164,7 @@ inline void deliver(Request& request) {
     delivery.seq = i + 1;
     delivery.receive_count = 1;
     delivery.content.body = "body <&> \r\n";
-    delivery.content.attributes = attributes;
+    delivery.content.attributes = two_attributes();
     delivery.content.group = "g";
     delivery.content.origin = "000000000000/q";
   }
@@ -164,6 +188,7 @@ inline void apply(Request& request, Errc outcome, bool entries_only) {
     return;
   }
   if (request.op == Op::receive) deliver(request);
+  if (request.op == Op::peek) peek(request);
   if (request.op == Op::list_moves) list_moves(request);
   request.config = *directory().find(QueueId{1});
 }

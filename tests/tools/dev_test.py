@@ -106,7 +106,7 @@ class Dev(unittest.TestCase):
             self.assertNotIn("calibrated", one.errors)
         self.assertEqual(self.left(), [])
 
-    def test_it_takes_6_mib_of_disk_and_16_of_memory(self):
+    def test_it_takes_4_mib_of_disk_and_16_of_memory(self):
         with DevPawl(self.place) as pawl:
             pawl.call("CreateQueue", QueueName="q")
             pawl.call("SendMessage", QueueUrl="q", MessageBody="hello")

@@ -13,6 +13,7 @@ void SegmentDemand::want(std::uint64_t bytes, Lsn end) {
 
 void SegmentDemand::ask(std::uint64_t bytes) {
   if (MUTANT(forget_asked_space)) return;
+  CHECK(bytes > 0, "a request for no space");
   asked_ = std::max(asked_, bytes);
   rested_in_ = UINT64_MAX;
   noted_ = {};

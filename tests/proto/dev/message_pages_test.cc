@@ -45,7 +45,7 @@ class MessagePagesTest : public ::testing::Test {
     EXPECT_EQ(route.target, ShardId{1});
     EXPECT_EQ(route.request->op, Op::peek);
     EXPECT_EQ(route.request->queue, QueueId{3});
-    EXPECT_EQ(route.request->deliveries.size(), MessagePages::slice_messages);
+    EXPECT_EQ(route.request->deliveries.size(), PeekSeries::slice_messages);
     return *route.request;
   }
   // Answers with messages of rising numbers, and goes on.
@@ -184,7 +184,7 @@ TEST_F(MessagePagesTest, SaysThatAShardRefusesAndThatTheQueueIsGone) {
     EXPECT_EQ(pages_.status(), status);
     EXPECT_EQ(pages_.content_type(), "text/plain; charset=utf-8");
   }
-  EXPECT_GT(pages_.memory(), MessagePages::slice_messages * sizeof(Delivery));
+  EXPECT_GT(pages_.memory(), PeekSeries::slice_messages * sizeof(Delivery));
 }
 
 }  // namespace

@@ -61,6 +61,8 @@ class FakeBroker {
   ConfigPtr refused_with_config;         // what such a refusal brings along
   std::vector<Errc> refuse_entries;      // entry by entry; ok where it ends
   const Md5* body_md5 = nullptr;         // that was kept with all messages
+  std::vector<PeekedMessage> peeked;     // by number; what a peek finds
+  std::uint32_t peek_looks = 2;          // messages in a slice of a peek
   std::map<Op, int> seen;                // how often each Op was applied
   Request last;                          // as it came
   Durability durability{};               // what it promises
@@ -126,8 +128,9 @@ class FakeBroker {
       case Op::list_replays:
       case Op::transfer:
       case Op::list_queues:
-      case Op::peek:
         FAIL() << "never routed";
+      case Op::peek:
+        return peek(request);
       case Op::none:
         return;
     }
@@ -193,19 +196,42 @@ class FakeBroker {
     for (const QueuedMessage& message : messages) {
       if (request.delivered == request.receive.max) break;
       Delivery& delivery = request.deliveries[request.delivered++];
-      delivery.seq = message.seq;
+      fill(delivery, message);
       delivery.handle.fill(static_cast<std::uint8_t>(message.seq));
       delivery.receive_count = 7;
-      delivery.sent = Instant{1'700'000'000'123};
       delivery.first_received = Instant{1'700'000'000'456};
-      delivery.content.body = message.body;
-      delivery.content.attributes = message.attributes;
-      delivery.content.system = message.system;
-      delivery.content.group = message.group;
-      delivery.content.dedup_id = message.dedup_id;
-      delivery.content.origin = message.origin;
-      delivery.id = message.id;
-      delivery.content.body_md5 = body_md5;
+    }
+  }
+
+  void fill(Delivery& delivery, const QueuedMessage& message) {
+    delivery = Delivery();
+    delivery.seq = message.seq;
+    delivery.sent = Instant{1'700'000'000'123};
+    delivery.content.body = message.body;
+    delivery.content.attributes = message.attributes;
+    delivery.content.system = message.system;
+    delivery.content.group = message.group;
+    delivery.content.dedup_id = message.dedup_id;
+    delivery.content.origin = message.origin;
+    delivery.id = message.id;
+    delivery.content.body_md5 = body_md5;
+  }
+
+  void peek(Request& request) {
+    PeekSlice& slice = *request.peek;
+    slice.messages.clear();
+    slice.next = 0;
+    std::uint32_t looks = 0;
+    for (const PeekedMessage& message : peeked) {
+      if (message.seq < slice.from) continue;
+      if (looks++ == peek_looks) {
+        slice.next = message.seq;
+        return;
+      }
+      if ((slice.states & PeekSlice::bit(message.state)) == 0) continue;
+      slice.messages.push_back(message);
+      const auto stored = std::ranges::find(messages, message.seq, &QueuedMessage::seq);
+      if (stored != messages.end()) fill(request.deliveries[request.delivered++], *stored);
     }
   }
 

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/pawl/call.h"
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "core/base/check.h"
+#include "proto/pawl/actions.h"
+#include "proto/sqs/access.h"
+
+namespace pawl {
+namespace {
+
+using F = SqsFault;
+
+constexpr std::string_view peek_members[] = {"QueueUrl",      "States",         "MaxMessages",
+                                             "From",          "MessageGroupId", "AttributeName",
+                                             "AttributeValue"};
+constexpr std::string_view explain_members[] = {"QueueUrl", "MessageId", "Number", "From"};
+
+constexpr PawlAction pawl_actions[] = {
+    {"PeekMessages",   SqsAction::receive_message, peek_members,    peek_messages,   peek_messages_result},
+    {"ExplainMessage", SqsAction::receive_message, explain_members, explain_message,
+     explain_message_result                                                                              },
+};
+
+bool find_queue_of(PawlState& s, const HttpRequest& http) {
+  std::string_view url;
+  if (!s.members.text("QueueUrl", url, s.refusal())) return false;
+  const QueuePath path = queue_path(url.empty() ? http.path : url);
+  if (path.name.empty())
+    return s.refusal().because(F::missing_parameter,
+                               "The request must contain the parameter QueueUrl.");
+  const ConfigPtr* const queue =
+      sqs::allowed_queue(*s.call, path.account, path.name, url.empty() ? path.name : url);
+  if (queue == nullptr) return false;
+  s.queue = *queue;
+  return true;
+}
+
+}  // namespace
+
+void PawlState::reset() {
+  action = nullptr;
+  call = nullptr;
+  queue = nullptr;
+  limit = count = 0;
+  items.clear();
+  body.clear();
+  id.clear();
+  found.reset();
+  blocker.reset();
+  expires.reset();
+}
+
+std::size_t PawlState::memory() const {
+  return sizeof *this + series.memory() + items.capacity() + scratch.capacity() + body.capacity();
+}
+
+CallStep refuse_peek(PawlState& s, Errc error) {
+  CHECK(error != Errc::ok, "nothing failed");
+  refuse(s.refusal(), error, {.queue = s.queue->name});
+  return CallStep::respond;
+}
+
+PawlCall::PawlCall() : state_(std::make_unique<PawlState>()) {}
+PawlCall::~PawlCall() = default;
+
+CallStep PawlCall::begin(SqsState& call, const HttpRequest& http, std::string_view target,
+                         Instant now) {
+  CHECK(target.starts_with(target_prefix), "the target {}", target);
+  PawlState& s = *state_;
+  s.reset();
+  s.call = &call;
+  s.now = now;
+  const std::string_view name = target.substr(target_prefix.size());
+  const auto found = std::ranges::find(pawl_actions, name, &PawlAction::name);
+  if (found == std::end(pawl_actions) || http.method != "POST") {
+    std::vector<std::string_view> names;
+    for (const PawlAction& action : pawl_actions) names.push_back(action.name);
+    call.refusal.because(F::invalid_action,
+                         "{} {}{} is not an action of this server. It has, with the method POST: "
+                         "{}.",
+                         http.method, target_prefix, shown(name), with_commas(names));
+    return CallStep::respond;
+  }
+  s.action = found;
+  call.action = found->permission;
+  if (!s.members.read(http.body, found->name, found->members, call.refusal) ||
+      !find_queue_of(s, http))
+    return CallStep::respond;
+  return found->begin(s);
+}
+
+std::span<const CallRoute> PawlCall::routes() {
+  CHECK(state_->action != nullptr, "a call that routed nothing has no routes");
+  route_ = state_->series.route();
+  return {&route_, 1};
+}
+
+CallStep PawlCall::resume() {
+  CHECK(state_->action != nullptr, "a call without an action is resumed");
+  return state_->action->resume(*state_);
+}
+
+std::string_view PawlCall::action() const {
+  return state_->action == nullptr ? std::string_view() : state_->action->name;
+}
+
+std::string_view PawlCall::body() const {
+  CHECK(!state_->body.empty(), "a response of {} without a body", action());
+  return state_->body;
+}
+std::size_t PawlCall::memory() const { return state_->memory(); }
+
+}  // namespace pawl

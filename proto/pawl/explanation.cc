@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/pawl/explanation.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "core/base/check.h"
+
+namespace pawl {
+namespace {
+
+using State = PeekedMessage::State;
+
+// True: it was received as often as the RedrivePolicy allows.
+bool is_spent(const QueueConfig& queue, const PeekedMessage& message) {
+  const std::int64_t most = queue.number(Attribute::max_receive_count);
+  return most > 0 && message.receive_count >= most;
+}
+
+std::string dead_letter_queue(const QueueConfig& queue) {
+  return std::string(QueueName::from_text(queue.text(Attribute::dead_letter_target)).name);
+}
+
+std::string receives_of(const QueueConfig& queue, const PeekedMessage& message) {
+  const std::int64_t most = queue.number(Attribute::max_receive_count);
+  if (most > 0) return fmt::format("{} of at most {} times", message.receive_count, most);
+  return fmt::format("{} {}", message.receive_count, message.receive_count == 1 ? "time" : "times");
+}
+
+std::string why_blocked(const Explained& subject) {
+  std::string head =
+      fmt::format("It waits for message {} before it in its group, ", subject.message->behind);
+  if (subject.blocker == nullptr) return head + "which has just left the queue.";
+  const PeekedMessage& blocker = *subject.blocker;
+  CHECK(blocker.seq == subject.message->behind, "message {} holds {}", blocker.seq,
+        subject.message->seq);
+  switch (blocker.state) {
+    case State::not_durable:
+      return head + "which is not on the disk yet.";
+    case State::delayed:
+      return fmt::format("{}which is delayed for another {}.", head,
+                         rough_text(blocker.until - subject.now));
+    case State::in_flight:
+      return fmt::format("{}which is in flight for another {}, unless it is deleted before.", head,
+                         rough_text(blocker.until - subject.now));
+    case State::moving:
+      return head + "which is being moved to another queue.";
+    case State::unreadable:
+      return head + "whose record in the log cannot be read.";
+    case State::visible:
+      return head + "which has just become visible.";
+  }
+  return head;
+}
+
+std::string why_visible(const QueueConfig& queue, const PeekedMessage& message) {
+  if (is_spent(queue, message))
+    return fmt::format(
+        "It was received {}: the next receive moves it to the dead-letter queue {}, and does not "
+        "return it.",
+        receives_of(queue, message), dead_letter_queue(queue));
+  return queue.is_fifo() ? "It is visible, and no message of its group holds it: the next receives "
+                           "return it."
+                         : "It is visible: the next receives return it.";
+}
+
+std::string why_in_flight(const Explained& subject) {
+  const PeekedMessage& message = *subject.message;
+  CHECK(message.state == State::in_flight, "state {}", static_cast<int>(message.state));
+  std::string text = fmt::format(
+      "A consumer has received it. It is visible again in {}, unless it is deleted or its "
+      "visibility is changed before. It was received {}.",
+      rough_text(message.until - subject.now), receives_of(subject.queue, message));
+  if (is_spent(subject.queue, message))
+    text += fmt::format(" The next receive after that moves it to the dead-letter queue {}.",
+                        dead_letter_queue(subject.queue));
+  return text;
+}
+
+}  // namespace
+
+std::string explanation(const Explained& subject) {
+  if (subject.message == nullptr)
+    return fmt::format(
+        "The queue has no such message: it was deleted, moved to another queue, has expired ({} "
+        "after its send), or was never in this queue.",
+        rough_text(subject.queue.retention()));
+  const PeekedMessage& message = *subject.message;
+  switch (message.state) {
+    case State::not_durable:
+      return "It is not on the disk yet. Receives return it as soon as it is.";
+    case State::delayed:
+      return fmt::format("It is delayed: receives return it in {}.",
+                         rough_text(message.until - subject.now));
+    case State::visible:
+      return message.behind != 0 ? why_blocked(subject) : why_visible(subject.queue, message);
+    case State::in_flight:
+      return why_in_flight(subject);
+    case State::moving:
+      return is_spent(subject.queue, message)
+                 ? fmt::format("It was received {}: it is being moved to the dead-letter queue {}.",
+                               receives_of(subject.queue, message),
+                               dead_letter_queue(subject.queue))
+                 : "It is being moved to another queue, by a move task or to the dead-letter "
+                   "queue.";
+    case State::unreadable:
+      return "Its record in the log cannot be read. `pawl wal verify` finds the damage; the next "
+             "start of the server tries again.";
+  }
+  return {};
+}
+
+std::string rough_text(Duration time) {
+  const std::int64_t ms = std::max<std::int64_t>(time.ms, 0), minutes = ms / 60'000;
+  if (ms < 60'000) return fmt::format("{}.{} s", ms / 1000, ms % 1000 / 100);
+  if (minutes < 120) return fmt::format("{} min", minutes);
+  const std::int64_t hours = minutes / 60;
+  return hours < 48 ? fmt::format("{} h", hours) : fmt::format("{} days", hours / 24);
+}
+
+}  // namespace pawl

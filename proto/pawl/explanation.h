@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// explanation: the sentence that tells why a message of a queue is delivered or not, until when,
+// and what holds it.
+//
+// Units:  times are those of the engine.
+// Errors: none.
+// Owner:  the caller.
+#pragma once
+
+#include <string>
+
+#include "core/base/time.h"
+#include "core/queue/queue_config.h"
+#include "core/queue/request.h"
+
+namespace pawl {
+
+struct Explained {
+  const QueueConfig& queue;
+  const PeekedMessage* message = nullptr;  // null: the queue has no such message
+  const PeekedMessage* blocker = nullptr;  // message->behind; null: it is gone, or there is none
+  Instant now;
+};
+
+std::string explanation(const Explained& subject);
+
+// "12.3 s", "15 min", "7 h", "3 days"; rounded down, and never negative.
+std::string rough_text(Duration time);
+
+}  // namespace pawl

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/pawl/explanation.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+namespace pawl {
+namespace {
+
+using State = PeekedMessage::State;
+
+constexpr Instant now{1'000'000};
+
+class ExplanationTest : public ::testing::Test {
+ protected:
+  // The sentence has these words.
+  void says(std::string_view words, const PeekedMessage& message,
+            const PeekedMessage* blocker = nullptr) {
+    const std::string text =
+        explanation({.queue = queue_, .message = &message, .blocker = blocker, .now = now});
+    EXPECT_TRUE(text.contains(words)) << text;
+    EXPECT_TRUE(text.ends_with('.')) << text;
+  }
+  void allow_receives(std::int64_t most) {
+    queue_.apply({Attribute::max_receive_count, most, {}});
+    queue_.apply({Attribute::dead_letter_target, -1, "000000000000/dead"});
+  }
+
+  QueueConfig queue_;
+};
+
+TEST_F(ExplanationTest, HasASentenceForEachState) {
+  says("not on the disk yet", {.state = State::not_durable});
+  says("return it in 2.5 s", {.state = State::delayed, .until = now + milliseconds(2599)});
+  says("It is visible: the next receives return it.", {.state = State::visible});
+  says("visible again in 15 min", {.state = State::in_flight, .until = now + seconds(959)});
+  says("received 1 time.", {.state = State::in_flight, .until = now, .receive_count = 1});
+  says("by a move task or to the dead-letter queue", {.state = State::moving});
+  says("`pawl wal verify`", {.state = State::unreadable});
+  EXPECT_TRUE(explanation({.queue = queue_, .now = now}).contains("has expired (4 days after"));
+}
+
+TEST_F(ExplanationTest, NamesTheDeadLetterQueueOfASpentMessage) {
+  allow_receives(3);
+  says("the next receives return it", {.state = State::visible, .receive_count = 2});
+  says("3 of at most 3 times: the next receive moves it to the dead-letter queue dead",
+       {.state = State::visible, .receive_count = 3});
+  says("The next receive after that moves it to the dead-letter queue dead.",
+       {.state = State::in_flight, .until = now, .receive_count = 3});
+  says("2 of at most 3 times.", {.state = State::in_flight, .until = now, .receive_count = 2});
+  says("being moved to the dead-letter queue dead", {.state = State::moving, .receive_count = 4});
+}
+
+TEST_F(ExplanationTest, NamesTheMessageThatHoldsItsGroup) {
+  queue_.apply({Attribute::fifo_queue, 1, {}});
+  says("no message of its group holds it", {.state = State::visible});
+  const PeekedMessage held{.seq = 9, .state = State::visible, .behind = 4};
+  says("It waits for message 4 before it in its group, which has just left the queue.", held);
+  const struct {
+    State state;
+    std::string_view words;
+  } rows[] = {
+      {State::not_durable, "which is not on the disk yet"    },
+      {State::delayed,     "which is delayed for another 7"  },
+      {State::in_flight,   "in flight for another 7.0 s"     },
+      {State::moving,      "being moved to another queue"    },
+      {State::unreadable,  "record in the log cannot be read"},
+      {State::visible,     "has just become visible"         },
+  };
+  for (const auto& row : rows) {
+    const PeekedMessage blocker{.seq = 4, .state = row.state, .until = now + seconds(7)};
+    says(row.words, held, &blocker);
+  }
+}
+
+TEST(RoughText, IsAsExactAsAPersonNeeds) {
+  EXPECT_EQ(rough_text(milliseconds(-5)), "0.0 s");
+  EXPECT_EQ(rough_text(milliseconds(59'999)), "59.9 s");
+  EXPECT_EQ(rough_text(seconds(60)), "1 min");
+  EXPECT_EQ(rough_text(seconds(7'199)), "119 min");
+  EXPECT_EQ(rough_text(seconds(7'200)), "2 h");
+  EXPECT_EQ(rough_text(seconds(172'799)), "47 h");
+  EXPECT_EQ(rough_text(seconds(172'800)), "2 days");
+}
+
+}  // namespace
+}  // namespace pawl

@@ -1,0 +1,220 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`pawl peek`, `pawl explain` and the actions of pawl's own API that they call."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.error
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/clients"))
+from dev_test import PAWL, DevPawl  # noqa: E402
+
+KEYS = "".join(f"[[key]]\nid = '{name}'\nsecret = 'hush'\naccount = '{account}'\n"
+               for name, account in (("OWNER", "1" * 12), ("OTHER", "2" * 12)))
+MOVED = json.dumps({"deadLetterTargetArn": "arn:aws:sqs:us-east-1:000000000000:dead", "maxReceiveCount": 1})
+
+
+def documented():
+    """The commands of tools/LOOKING.md."""
+    blocks = re.findall(r"^```sh\n(.*?)^```$", (ROOT / "tools/LOOKING.md").read_text(), re.S | re.M)
+    return [line for block in blocks for line in block.splitlines()]
+
+
+class Peek(unittest.TestCase):
+    words = ()
+
+    def setUp(self):
+        self.place = tempfile.mkdtemp(prefix="peek-test-")
+        self.addCleanup(shutil.rmtree, self.place, ignore_errors=True)
+        keys = pathlib.Path(self.place, "keys.toml")
+        keys.touch(0o600)
+        keys.write_text(KEYS)
+        server = DevPawl(self.place, *(word.format(keys=keys) for word in self.words))
+        self.pawl = server.__enter__()
+        self.addCleanup(server.__exit__, None, None, None)
+
+    def run_pawl(self, *words, **environment):
+        return subprocess.run([PAWL, *words], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL,
+                              env={**os.environ, **environment}, check=False)
+
+    def verb(self, *words, code=0, **environment):
+        done = self.run_pawl(*words, "--url", self.pawl.url, **environment)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def rows(self, *words, **environment):
+        return [json.loads(line) for line in self.verb("peek", *words, "-o", "jsonl", **environment).splitlines()]
+
+    def action(self, target, **body):
+        """The status and the body of a call."""
+        request = urllib.request.Request(self.pawl.url, json.dumps(body).encode(),
+                                         {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": target})
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return answer.status, json.loads(answer.read())
+        except urllib.error.HTTPError as refused:
+            with refused:
+                return refused.code, json.loads(refused.read())
+
+    def send(self, queue, *bodies, **more):
+        return [self.pawl.call("SendMessage", QueueUrl=queue, MessageBody=body, **more)["MessageId"] for body in bodies]
+
+
+class AQueue(Peek):
+    def setUp(self):
+        super().setUp()
+        self.pawl.call("CreateQueue", QueueName="dead")
+        self.pawl.call("CreateQueue", QueueName="q", Attributes={"RedrivePolicy": MOVED})
+
+    def test_shows_every_state_and_changes_nothing(self):
+        attribute = {"k": {"DataType": "String", "StringValue": "v"}}
+        taken, seen = self.send("q", "taken", "seen", MessageAttributes=attribute)
+        (later,) = self.send("q", "later", DelaySeconds=60)
+        self.assertEqual(len(self.pawl.call("ReceiveMessage", QueueUrl="q")["Messages"]), 1)
+        for _ in range(3):
+            rows = self.rows("q")
+            self.assertEqual([(r["id"], r["number"], r["state"], r["receives"], r["body"]) for r in rows], [
+                (taken, 1, "in_flight", 1, "taken"), (seen, 2, "visible", 0, "seen"), (later, 3, "delayed", 0, "later")])
+        self.assertEqual([r["body"] for r in self.rows("q", "--state", "in-flight")], ["taken"])
+        self.assertEqual([r["body"] for r in self.rows("q", "--attribute", "k=v")], ["taken", "seen"])
+        self.assertEqual(self.rows("q", "--attribute", "k=w"), [])
+        self.assertEqual([r["body"] for r in self.rows("q", "-n", "2")], ["taken", "seen"])
+        url = self.pawl.call("GetQueueUrl", QueueName="q")["QueueUrl"]
+        self.assertEqual(len(self.rows(url)), 3)
+        counts = self.pawl.call("GetQueueAttributes", QueueUrl="q", AttributeNames=["All"])["Attributes"]
+        names = ("", "NotVisible", "Delayed")
+        self.assertEqual([counts["ApproximateNumberOfMessages" + name] for name in names], ["1", "1", "1"])
+        self.assertEqual(self.pawl.call("ReceiveMessage", QueueUrl="q")["Messages"][0]["Body"], "seen")
+
+    def test_a_table_has_a_header_and_cannot_steer_a_terminal(self):
+        self.send("q", "tab\there\nline", "x" * 200 + "ü")
+        lines = self.verb("peek", "q").splitlines()
+        self.assertEqual(len(lines), 3)
+        self.assertTrue(lines[0].startswith("NUMBER  ID "))
+        self.assertIn("tab here line", lines[1])
+        self.assertIn("x" * 60 + "...", lines[2])
+        self.assertNotIn("x" * 61, lines[2])
+
+    def test_shows_more_than_one_call_does(self):
+        for _ in range(3):
+            self.send("q", "x" * (700 << 10))
+        self.assertEqual([len(row["body"]) for row in self.rows("q")], [700 << 10] * 3)
+        for _ in range(12):
+            self.pawl.call("SendMessageBatch", QueueUrl="dead",
+                           Entries=[{"Id": str(i), "MessageBody": str(i)} for i in range(10)])
+        self.assertEqual([row["number"] for row in self.rows("dead", "-n", "1000")], list(range(1, 121)))
+        self.assertEqual([row["number"] for row in self.rows("dead", "-n", "70")], list(range(1, 71)))
+
+    def test_explains_each_state(self):
+        spent, waits = self.send("q", "spent", "waits", DelaySeconds=0)
+        (later,) = self.send("q", "later", DelaySeconds=60)
+        self.pawl.call("ReceiveMessage", QueueUrl="q")
+        self.assertRegex(self.verb("explain", "q", spent), r"^A consumer has received it. It is visible again in 29\.\d s, "
+                         r"unless .* 1 of at most 1 times\. The next receive after that moves it to the dead-letter queue dead\."
+                         r" It expires in 3 days\.\n$")
+        self.assertRegex(self.verb("explain", "q", waits), r"^It is visible: the next receives return it\. It expires in 3 days")
+        self.assertRegex(self.verb("explain", "q", later.upper()), r"^It is delayed: receives return it in 59\.\d s\.")
+        self.assertRegex(self.verb("explain", "q", "3"), r"^It is delayed")
+        (row,) = json.loads(self.verb("explain", "q", "1", "-o", "json"))
+        self.assertEqual((row["id"], row["number"], row["state"], row["receives"]), (spent, 1, "in_flight", 1))
+        self.assertRegex(self.verb("explain", "q", "9", code=3), "^The queue has no such message: ")
+        self.assertRegex(self.verb("explain", "q", "a" * 36, code=3), "^The queue has no such message: ")
+
+    def test_explains_what_holds_a_group(self):
+        self.pawl.call("CreateQueue", QueueName="q.fifo", Attributes={"FifoQueue": "true", "ContentBasedDeduplication": "true"})
+        first, second, _ = self.send("q.fifo", "1", "2", "3", MessageGroupId="g")
+        self.send("q.fifo", "4", MessageGroupId="h")
+        self.assertRegex(self.verb("explain", "q.fifo", first), "no message of its group holds it")
+        self.pawl.call("ReceiveMessage", QueueUrl="q.fifo")
+        self.assertRegex(self.verb("explain", "q.fifo", second),
+                         r"^It waits for message 1 before it in its group, which is in flight for another 29\.\d s")
+        self.assertEqual([(r["number"], r["behind"]) for r in self.rows("q.fifo", "--group", "g")], [(1, 0), (2, 1), (3, 1)])
+
+    def test_a_moved_message_keeps_its_id(self):
+        (moved,) = self.send("q", "moved")
+        self.pawl.call("ReceiveMessage", QueueUrl="q", VisibilityTimeout=0)
+        self.pawl.call("ReceiveMessage", QueueUrl="q", WaitTimeSeconds=1)
+        self.assertEqual([row["id"] for row in self.rows("dead")], [moved])
+        self.assertRegex(self.verb("explain", "dead", moved), "^It is visible")
+        self.assertRegex(self.verb("explain", "q", moved, code=3), "moved to another queue")
+
+    def test_wrong_use_says_what_is_allowed(self):
+        self.assertIn('there is no queue "none"', self.verb("peek", "none", code=3))
+        self.assertIn("The states are not-durable, delayed, visible", self.verb("peek", "q", "--state", "gone", code=2))
+        self.assertIn("is not of the form NAME=VALUE", self.verb("peek", "q", "--attribute", "k", code=2))
+        self.assertIn("is not a whole number from 1 to 1000000", self.verb("peek", "q", "-n", "0", code=2))
+        self.assertIn("--queue", self.verb("peek", code=2))
+        self.assertIn("--message", self.verb("explain", "q", code=2))
+        gone = self.run_pawl("peek", "q", "--url", "http://127.0.0.1:1")
+        self.assertEqual((gone.returncode, gone.stderr.startswith("error: ")), (1, True), gone.stderr)
+        admin = self.run_pawl("peek", "q", "--url", "http://" + self.pawl.ready["admin"])
+        self.assertEqual(admin.returncode, 1, admin.stderr)
+        with open("/dev/full", "w", encoding="ascii") as full:
+            self.send("q", "x")
+            done = subprocess.run([PAWL, "peek", "q", "--url", self.pawl.url], stdout=full, stderr=subprocess.PIPE, text=True,
+                                  timeout=30, check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
+
+    def test_the_documented_commands_work(self):
+        self.pawl.call("CreateQueue", QueueName="orders")
+        self.send("orders", "hello", MessageAttributes={"colour": {"DataType": "String", "StringValue": "red"}})
+        (binary,) = {str(pathlib.Path(PAWL).parent)}
+        commands = documented()
+        self.assertGreaterEqual(len(commands), 4)
+        for command in commands:
+            with self.subTest(command):
+                done = subprocess.run(["sh", "-c", command + f" --url {self.pawl.url}"], capture_output=True, text=True, timeout=30,
+                                      env={**os.environ, "PATH": binary + ":" + os.environ["PATH"]}, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertTrue(done.stdout)
+
+
+class WithKeys(Peek):
+    words = ("--auth", "sigv4", "--keys", "{keys}")
+
+    @staticmethod
+    def key(name, secret="hush"):
+        return {"AWS_ACCESS_KEY_ID": name, "AWS_SECRET_ACCESS_KEY": secret, "AWS_REGION": "us-east-1"}
+
+    def test_peek_needs_the_permission_for_receive_message(self):
+        import boto3
+        owner = boto3.client("sqs", endpoint_url=self.pawl.url, region_name="us-east-1", aws_access_key_id="OWNER",
+                             aws_secret_access_key="hush")
+        self.addCleanup(owner.close)
+        url = owner.create_queue(QueueName="q")["QueueUrl"]
+        owner.send_message(QueueUrl=url, MessageBody="x")
+        self.assertEqual(len(self.rows("q", **self.key("OWNER"))), 1)
+        for environment in (self.key("OTHER"), self.key("OWNER", "wrong"), self.key("NOBODY"), self.key("", "")):
+            self.assertIn("error: ", self.verb("peek", url, code=1, **environment))
+        owner.add_permission(QueueUrl=url, Label="send", AWSAccountIds=["2" * 12], Actions=["SendMessage"])
+        self.verb("peek", url, code=1, **self.key("OTHER"))
+        self.verb("explain", url, "1", code=1, **self.key("OTHER"))
+        owner.add_permission(QueueUrl=url, Label="receive", AWSAccountIds=["2" * 12], Actions=["ReceiveMessage"])
+        self.assertEqual(len(self.rows(url, **self.key("OTHER"))), 1)
+        self.assertIn("It is visible", self.verb("explain", url, "1", **self.key("OTHER")))
+
+
+class Strict(Peek):
+    words = ("--strict-sqs",)
+
+    def test_a_strict_server_has_no_action_of_pawl(self):
+        self.pawl.call("CreateQueue", QueueName="q")
+        status, body = self.action("Pawl.PeekMessages", QueueUrl="q")
+        self.assertEqual((status, body["__type"]), (400, "com.amazon.coral.service#UnknownOperationException"))
+        self.assertIn("without --strict-sqs", self.verb("peek", "q", code=1))
+
+
+if __name__ == "__main__":
+    result = unittest.main(exit=False).result
+    bad = len(result.failures) + len(result.errors)
+    print(f"{max(result.testsRun - bad, 0)} passed, {bad} failed")
+    sys.exit(1 if bad else 0)

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The endpoint of a verb: --url, its calls, and their errors.
+//
+// Key and region come from the environment (net/sqs_client/environment.h).
+//
+// Errors: to stderr, as `error: what failed, the value, what to do`.
+// Owner:  one verb.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "net/sqs_client/sqs_client.h"
+#include "tools/command_line.h"
+
+namespace pawl {
+
+struct EndpointOptions {
+  std::string url;  // empty: the local server
+};
+
+// --url
+void add_endpoint(Verb verb, EndpointOptions& options);
+
+// A client of pawl's own API; without a value the error was already printed.
+std::optional<sqs_client::SqsClient> open_endpoint(const EndpointOptions& options);
+
+// Prints the error of a call about this queue, and returns the exit code of the verb.
+int explain_call(const sqs_client::CallError& error, std::string_view queue);
+
+// Prints `error: text`, and returns the code.
+int fail_with(ExitCode code, std::string_view text);
+
+}  // namespace pawl
