@@ -11,6 +11,11 @@ int main(int argc, char** argv) {
   pawl::add_check_command(line);
   pawl::add_doctor_command(line);
   pawl::add_wal_command(line);
+  pawl::add_queue_command(line);
+  pawl::add_send_command(line);
+  pawl::add_receive_command(line);
+  pawl::add_delete_command(line);
+  pawl::add_extend_command(line);
   pawl::add_peek_command(line);
   pawl::add_explain_command(line);
   pawl::add_replay_command(line);

@@ -24,4 +24,9 @@ std::string region_of_environment() {
   return region.empty() ? default_region : region;
 }
 
+std::string endpoint_of_environment() {
+  std::string url = variable("AWS_ENDPOINT_URL_SQS");
+  return url.empty() ? variable("AWS_ENDPOINT_URL") : url;
+}
+
 }  // namespace pawl::sqs_client

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The key and region of requests, from the variables that SDKs and the AWS command line read.
+// The key, region and endpoint of requests, from the variables that SDKs and the AWS command line
+// read.
 //
 // Errors: none; an absent variable is empty.
 // Owner:  values.
@@ -18,5 +19,7 @@ inline constexpr const char* default_region = "us-east-1";
 SigningKey key_of_environment();
 // AWS_REGION, else AWS_DEFAULT_REGION, else default_region.
 std::string region_of_environment();
+// AWS_ENDPOINT_URL_SQS, else AWS_ENDPOINT_URL; empty: neither is set.
+std::string endpoint_of_environment();
 
 }  // namespace pawl::sqs_client

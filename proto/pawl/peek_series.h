@@ -60,6 +60,7 @@ template <typename Visit>
 CallStep PeekSeries::resume(Visit&& visit) {
   CHECK(request_.peek == &slice_, "a series that asked for nothing is resumed");
   if (request_.error != Errc::ok) return CallStep::respond;
+  CHECK(request_.delivered <= slice_.messages.size(), "{} bodies", request_.delivered);
   const std::span<Delivery> bodies = std::span(deliveries_).first(request_.delivered);
   envelopes_.clear();
   put_in_envelopes(bodies, envelopes_);
@@ -73,6 +74,8 @@ CallStep PeekSeries::resume(Visit&& visit) {
     next_ = message.seq;
     if (!visit(message, stored)) return CallStep::respond;
   }
+  CHECK(body == bodies.end(), "message {} has a body and is not listed", body->seq);
+  CHECK(slice_.next == 0 || slice_.next > slice_.from, "from {} to {}", slice_.from, slice_.next);
   next_ = slice_.next;
   return next_ == 0 || slices_left_ == 0 ? CallStep::respond : ask(next_);
 }

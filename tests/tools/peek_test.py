@@ -23,14 +23,16 @@ KEYS = "".join(f"[[key]]\nid = '{name}'\nsecret = 'hush'\naccount = '{account}'\
 MOVED = json.dumps({"deadLetterTargetArn": "arn:aws:sqs:us-east-1:000000000000:dead", "maxReceiveCount": 1})
 
 
-def documented():
-    """The commands of tools/LOOKING.md."""
-    blocks = re.findall(r"^```sh\n(.*?)^```$", (ROOT / "tools/LOOKING.md").read_text(), re.S | re.M)
+def documented(page):
+    """The commands of a page in tools/."""
+    blocks = re.findall(r"^```sh\n(.*?)^```$", (ROOT / "tools" / page).read_text(), re.S | re.M)
     return [line for block in blocks for line in block.splitlines()]
 
 
-class Peek(unittest.TestCase):
-    words = ()
+class Verbs(unittest.TestCase):
+    """A development server, and the verbs that ask it."""
+
+    words = ()  # of the server
 
     def setUp(self):
         self.place = tempfile.mkdtemp(prefix="peek-test-")
@@ -51,6 +53,17 @@ class Peek(unittest.TestCase):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
+    def run_documented(self, page, least):
+        commands = documented(page)
+        self.assertGreaterEqual(len(commands), least)
+        path = f"{pathlib.Path(PAWL).parent}:{os.environ['PATH']}"
+        for command in commands:
+            with self.subTest(command):
+                done = subprocess.run(["sh", "-c", command], text=True, capture_output=True, timeout=30, cwd=self.place,
+                                      stdin=subprocess.DEVNULL, check=False,
+                                      env={**os.environ, "PATH": path, "AWS_ENDPOINT_URL": self.pawl.url})
+                self.assertEqual(done.returncode, 0, done.stderr)
+
     def rows(self, *words, **environment):
         return [json.loads(line) for line in self.verb("peek", *words, "-o", "jsonl", **environment).splitlines()]
 
@@ -69,7 +82,7 @@ class Peek(unittest.TestCase):
         return [self.pawl.call("SendMessage", QueueUrl=queue, MessageBody=body, **more)["MessageId"] for body in bodies]
 
 
-class AQueue(Peek):
+class Peek(Verbs):
     def setUp(self):
         super().setUp()
         self.pawl.call("CreateQueue", QueueName="dead")
@@ -167,18 +180,10 @@ class AQueue(Peek):
     def test_the_documented_commands_work(self):
         self.pawl.call("CreateQueue", QueueName="orders")
         self.send("orders", "hello", MessageAttributes={"colour": {"DataType": "String", "StringValue": "red"}})
-        (binary,) = {str(pathlib.Path(PAWL).parent)}
-        commands = documented()
-        self.assertGreaterEqual(len(commands), 4)
-        for command in commands:
-            with self.subTest(command):
-                done = subprocess.run(["sh", "-c", command + f" --url {self.pawl.url}"], capture_output=True, text=True, timeout=30,
-                                      env={**os.environ, "PATH": binary + ":" + os.environ["PATH"]}, check=False)
-                self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertTrue(done.stdout)
+        self.run_documented("LOOKING.md", 4)
 
 
-class WithKeys(Peek):
+class WithKeys(Verbs):
     words = ("--auth", "sigv4", "--keys", "{keys}")
 
     @staticmethod
@@ -203,7 +208,7 @@ class WithKeys(Peek):
         self.assertIn("It is visible", self.verb("explain", url, "1", **self.key("OTHER")))
 
 
-class Strict(Peek):
+class Strict(Verbs):
     words = ("--strict-sqs",)
 
     def test_a_strict_server_has_no_action_of_pawl(self):

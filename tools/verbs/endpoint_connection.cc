@@ -6,26 +6,56 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/base/check.h"
+#include "proto/text/json.h"
+#include "tools/verbs/response_json.h"
+
 namespace pawl {
 
 void add_endpoint(Verb verb, EndpointOptions& options) {
   verb.option(
           "--url", options.url,
-          "The server's HTTP port (default: http://127.0.0.1:9324). Keys: AWS_ACCESS_KEY_ID and "
-          "AWS_SECRET_ACCESS_KEY")
+          "The server's HTTP port (default: AWS_ENDPOINT_URL, else http://127.0.0.1:9324). Keys: "
+          "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
       .value_name("URL");
 }
 
-std::optional<sqs_client::SqsClient> open_endpoint(const EndpointOptions& options) {
-  sqs_client::ClientOptions client = sqs_client::options_of_environment(options.url);
-  client.api = "Pawl";
+std::optional<sqs_client::SqsClient> open_endpoint(const EndpointOptions& options,
+                                                   const std::string& api) {
+  CHECK(!api.empty(), "a client of no API");
+  const std::string url = options.url.empty() ? sqs_client::endpoint_of_environment() : options.url;
+  sqs_client::ClientOptions client = sqs_client::options_of_environment(url);
+  client.api = api;
   auto made = sqs_client::SqsClient::make(std::move(client));
   if (made) return std::move(*made);
   fail_with(exit_usage, made.error().text);
   return std::nullopt;
 }
 
+std::optional<std::string> url_of_queue(sqs_client::SqsClient& client, const std::string& queue,
+                                        int& code) {
+  if (queue.contains("://")) return queue;
+  std::string body;
+  JsonWriter json(body);
+  json.begin_object();
+  json.member("QueueName", std::string_view(queue));
+  json.end_object();
+  const auto response = client.call("GetQueueUrl", body);
+  if (!response) {
+    code = explain_call(response.error(), queue);
+    return std::nullopt;
+  }
+  JsonDom dom;
+  const auto document = dom.parse(response->body);
+  std::string url = document ? text_of(*document, "QueueUrl") : std::string();
+  if (!url.empty()) return url;
+  code = fail_with(exit_failure,
+                   "the response to GetQueueUrl has no QueueUrl. Does --url name an SQS endpoint?");
+  return std::nullopt;
+}
+
 int explain_call(const sqs_client::CallError& error, std::string_view queue) {
+  CHECK(!error.text.empty(), "an error without a text, kind {}", static_cast<int>(error.kind));
   if (error.code == "QueueDoesNotExist")
     return fail_with(
         exit_not_found,
@@ -39,6 +69,7 @@ int explain_call(const sqs_client::CallError& error, std::string_view queue) {
 }
 
 int fail_with(ExitCode code, std::string_view text) {
+  CHECK(code != exit_ok && !text.empty(), "nothing failed");
   fmt::print(stderr, "error: {}\n", text);
   return code;
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/check.h"
 #include "proto/pawl/explanation.h"
 #include "proto/pawl/peek_series.h"
 #include "proto/text/json.h"
@@ -17,12 +18,13 @@
 #include "tools/commands.h"
 #include "tools/printer.h"
 #include "tools/verbs/endpoint_connection.h"
+#include "tools/verbs/name_value.h"
 #include "tools/verbs/point_in_time.h"
+#include "tools/verbs/response_json.h"
 
 namespace pawl {
 namespace {
 
-constexpr std::size_t body_columns = 60;  // of a table
 constexpr std::uint64_t call_messages_max = 1000;
 
 struct PeekOptions {
@@ -56,39 +58,10 @@ std::string check_state(const std::string& text) {
   return fmt::format("\"{}\" is no state of a message. The states are {}.", text, states);
 }
 
-std::string check_attribute_pair(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals != text.npos && equals > 0) return {};
-  return fmt::format("\"{}\" is not of the form NAME=VALUE.", text);
-}
-
-std::string text_of(const JsonValue& object, std::string_view name) {
-  const auto member = object.member(name);
-  return std::string(member ? member->text().value_or("") : std::string_view());
-}
-
-std::optional<std::int64_t> number_of(const JsonValue& object, std::string_view name) {
-  const auto member = object.member(name);
-  const auto number = member ? member->number() : std::nullopt;
-  return number ? std::optional(static_cast<std::int64_t>(*number)) : std::nullopt;
-}
-
-std::string attribute_of(const JsonValue& message, std::string_view name) {
-  const auto attributes = message.member("Attributes");
-  return attributes ? text_of(*attributes, name) : std::string();
-}
-
-// Cuts a text for a column of a table, at a character.
-std::string cut(const std::string& text, std::size_t columns) {
-  if (text.size() <= columns) return text;
-  std::size_t end = columns;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end) + "...";
-}
-
 // --- peek ---
 
 std::string peek_body(const PeekOptions& asked, std::uint64_t count, std::int64_t from) {
+  CHECK(count > 0 && count <= call_messages_max && from >= 0, "{} messages from {}", count, from);
   std::string body;
   JsonWriter json(body);
   json.begin_object();
@@ -103,10 +76,9 @@ std::string peek_body(const PeekOptions& asked, std::uint64_t count, std::int64_
   }
   if (!asked.group.empty()) json.member("MessageGroupId", std::string_view(asked.group));
   if (!asked.attribute.empty()) {
-    const std::string_view pair = asked.attribute;
-    const std::size_t equals = pair.find('=');
-    json.member("AttributeName", pair.substr(0, equals));
-    json.member("AttributeValue", pair.substr(equals + 1));
+    const NameValue pair = names_and_values(asked.attribute).front();
+    json.member("AttributeName", pair.name);
+    json.member("AttributeValue", pair.value);
   }
   json.end_object();
   return body;
@@ -115,20 +87,18 @@ std::string peek_body(const PeekOptions& asked, std::uint64_t count, std::int64_
 Printer::Row row_of(const JsonValue& message, std::int64_t now) {
   const std::int64_t until = number_of(message, "VisibleAt").value_or(0);
   const std::string body = text_of(message, "Body");
-  const auto sent = decimal_number(attribute_of(message, "SentTimestamp"));
-  const auto receives = decimal_number(attribute_of(message, "ApproximateReceiveCount"));
-  const auto sent_ms = static_cast<std::int64_t>(sent.value_or(0));
+  const std::int64_t sent = attribute_number_of(message, "SentTimestamp");
   return {
       .cells = {{"number", number_of(message, "Number").value_or(0)},
                 {"id", text_of(message, "MessageId")},
                 {"state", text_of(message, "State")},
                 {"visible_at", until, until == 0 ? "" : "in " + rough_text(Duration{until - now})},
-                {"receives", static_cast<std::int64_t>(receives.value_or(0))},
+                {"receives", attribute_number_of(message, "ApproximateReceiveCount")},
                 {"behind", number_of(message, "Behind").value_or(0),
                  number_of(message, "Behind") ? std::optional<std::string>() : ""},
-                {"sent", sent_ms, sent ? time_text(sent_ms) : ""},
+                {"sent", sent, sent == 0 ? "" : time_text(sent)},
                 {"group", attribute_of(message, "MessageGroupId")},
-                {"body", body, cut(body, body_columns)}}
+                {"body", body, short_body(body)}}
   };
 }
 
@@ -148,7 +118,7 @@ std::optional<std::int64_t> print_messages(std::string_view response, Printer& p
 }
 
 int run_peek(const PeekOptions& asked) {
-  auto client = open_endpoint(asked.endpoint);
+  auto client = open_endpoint(asked.endpoint, "Pawl");
   if (!client) return exit_usage;
   Printer printer(
       stdout, asked.output.format(),
@@ -172,6 +142,7 @@ int run_peek(const PeekOptions& asked) {
 // --- explain ---
 
 std::string explain_body(const ExplainOptions& asked, std::int64_t from) {
+  CHECK(from >= 0, "from {}", from);
   const auto number = decimal_number(asked.message);
   std::string body;
   JsonWriter json(body);
@@ -215,7 +186,7 @@ int print_explanation(const ExplainOptions& asked, const JsonValue& found) {
 }
 
 int run_explain(const ExplainOptions& asked) {
-  auto client = open_endpoint(asked.endpoint);
+  auto client = open_endpoint(asked.endpoint, "Pawl");
   if (!client) return exit_usage;
   for (std::int64_t from = 0;;) {
     const auto response = client->call("ExplainMessage", explain_body(asked, from));
@@ -252,7 +223,7 @@ void add_peek_command(CommandLine& line) {
   verb.option("--attribute", asked->attribute,
               "Only messages whose attribute has this value, of type String or Number")
       .value_name("NAME=VALUE")
-      .check(check_attribute_pair);
+      .check(check_names_and_values);
   add_output(verb, asked->output,
              "{number, id, state, visible_at, receives, behind, sent, group, body}");
   verb.on_given([asked] { return run_peek(*asked); });

@@ -23,6 +23,24 @@ TEST(SqsEnvironment, HasTheKeyAndTheRegion) {
   EXPECT_EQ(region_of_environment(), "eu-west-1");
 }
 
+TEST(SqsEnvironment, HasTheEndpointOfSqsBeforeThatOfAllServices) {
+  {
+    const FixedEnvironment environment({
+        {"AWS_ENDPOINT_URL",     "http://all:1"},
+        {"AWS_ENDPOINT_URL_SQS", "http://sqs:2"}
+    });
+    EXPECT_EQ(endpoint_of_environment(), "http://sqs:2");
+  }
+  {
+    const FixedEnvironment environment({
+        {"AWS_ENDPOINT_URL", "http://all:1"}
+    });
+    EXPECT_EQ(endpoint_of_environment(), "http://all:1");
+  }
+  const FixedEnvironment environment({});
+  EXPECT_EQ(endpoint_of_environment(), "");
+}
+
 TEST(SqsEnvironment, HasTheDefaultRegionsWithoutOne) {
   {
     const FixedEnvironment environment({

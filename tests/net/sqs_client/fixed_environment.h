@@ -15,8 +15,9 @@ class FixedEnvironment {
  public:
   // The AWS_ variables that are not given are absent.
   explicit FixedEnvironment(const std::map<std::string, std::string>& values) {
-    for (const char* name : {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
-                             "AWS_REGION", "AWS_DEFAULT_REGION"}) {
+    for (const char* name :
+         {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION",
+          "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS"}) {
       const char* const before = ::getenv(name);
       before_[name] = before == nullptr ? std::nullopt : std::optional<std::string>(before);
       const auto found = values.find(name);

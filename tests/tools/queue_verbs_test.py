@@ -1,0 +1,214 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`pawl queue`, `send`, `receive`, `delete` and `extend`: against pawl, pawl with --strict-sqs, and the endpoint that
+PAWL_TEST_ENDPOINT names."""
+
+import json
+import os
+import pathlib
+import pty
+import subprocess
+import sys
+import time
+import unittest
+import uuid
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
+from dev_test import PAWL  # noqa: E402
+from peek_test import Verbs  # noqa: E402
+
+
+class AnyEndpoint:
+    """The cases that hold at every SQS endpoint. Queue names are new ones."""
+
+    def name(self, end=""):
+        return f"verbs-{uuid.uuid4().hex[:12]}{end}"
+
+    def create(self, *words, end=""):
+        name = self.name(end)
+        url = self.verb("queue", "create", name, *words).strip()
+        self.assertTrue(url.endswith("/" + name), url)
+        self.addCleanup(self.run_pawl, "queue", "rm", name, "--yes", "--url", self.url)
+        return name
+
+    def received(self, queue, *words):
+        return [json.loads(line) for line in self.verb("receive", queue, "--wait", "2", *words, "-o", "jsonl").splitlines()]
+
+    def info(self, queue):
+        return {row["attribute"]: row["value"] for row in json.loads(self.verb("queue", "info", queue, "-o", "json"))}
+
+    def test_a_message_goes_through_its_life(self):
+        queue = self.create("--set", "VisibilityTimeout=60", "--tag", "team=blue")
+        message = self.verb("send", queue, "hello", "--attribute", "k=v=w").strip()
+        (row,) = self.received(queue, "-n", "1")
+        self.assertEqual((row["id"], row["body"], row["receives"]), (message, "hello", 1))
+        self.assertEqual(self.verb("extend", queue, row["receipt"], "0"), "")
+        (again,) = self.received(queue, "-n", "1")
+        self.assertEqual((again["id"], again["receives"]), (message, 2))
+        self.assertEqual(self.verb("delete", queue, again["receipt"]), "")
+        self.assertEqual(self.received(queue, "-n", "1"), [])
+
+    def test_receive_deletes_what_it_has_shown(self):
+        queue = self.create()
+        for body in ("a", "b", "c"):
+            self.verb("send", queue, body)
+        table = self.verb("receive", queue, "--wait", "2", "--delete")
+        self.assertTrue(table.startswith("ID "), table)
+        self.assertEqual(sorted(line.split()[-1] for line in table.splitlines()[1:]), ["a", "b", "c"])
+        info = self.info(queue)
+        self.assertEqual([info["ApproximateNumberOfMessages" + state] for state in ("", "NotVisible")], ["0", "0"])
+
+    def test_receive_deletes_nothing_that_could_not_be_shown(self):
+        queue = self.create("--set", "VisibilityTimeout=60")
+        self.verb("send", queue, "x")
+        for form in ("table", "json", "jsonl"):
+            with open("/dev/full", "w", encoding="ascii") as full:
+                done = subprocess.run([PAWL, "receive", queue, "--delete", "--visibility", "0", "-n", "1", "-o", form, "--url", self.url],
+                                      stdout=full, stderr=subprocess.PIPE, text=True, timeout=30, check=False)
+            self.assertEqual((done.returncode, "No space left" in done.stderr), (1, True), form + done.stderr)
+        self.assertEqual([row["body"] for row in self.received(queue)], ["x"])
+
+    def test_lines_are_messages(self):
+        queue = self.create(end=".fifo")
+        lines = [json.dumps({"MessageBody": str(n), "MessageGroupId": "g", "MessageDeduplicationId": str(n)}) for n in range(23)]
+        path = pathlib.Path(self.place, "lines.jsonl")
+        path.write_text("\n".join([*lines[:12], "", *lines[12:]]) + "\n")
+        self.assertEqual(self.verb("send", queue, "--jsonl", str(path)), "23 messages sent\n")
+        rows = self.received(queue, "-n", "23", "--delete")
+        self.assertEqual([row["body"] for row in rows], [str(n) for n in range(23)])
+        self.assertEqual({row["group"] for row in rows}, {"g"})
+        path.write_text('"just text"\n{"MessageBody":""}\n')
+        plain = self.create()
+        self.assertIn("lines.jsonl:2: the line is neither", self.verb("send", plain, "--jsonl", str(path), code=1))
+        self.assertEqual([row["body"] for row in self.received(plain)], ["just text"])
+
+    def test_a_body_may_be_a_file_or_the_standard_input(self):
+        queue = self.create()
+        path = pathlib.Path(self.place, "body")
+        path.write_text("a\nb\n")
+        self.verb("send", queue, "--file", str(path))
+        done = subprocess.run([PAWL, "send", queue, "--file", "-", "--url", self.url], input="from stdin", text=True, timeout=30,
+                              capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(row["body"] for row in self.received(queue)), ["a\nb\n", "from stdin"])
+
+    def test_settings_and_dead_letters(self):
+        dead = self.create()
+        queue = self.create("--dead-letters", dead, "--max-receives", "3", "--set", "DelaySeconds=1", "--set", "VisibilityTimeout=7")
+        info = self.info(queue)
+        self.assertEqual((info["DelaySeconds"], info["VisibilityTimeout"]), ("1", "7"))
+        policy = json.loads(info["RedrivePolicy"])
+        self.assertEqual((policy["deadLetterTargetArn"].rsplit(":", 1)[1], str(policy["maxReceiveCount"])), (dead, "3"))
+        self.verb("queue", "set", queue, "--set", "DelaySeconds=0")
+        self.assertEqual(self.info(queue)["DelaySeconds"], "0")
+        self.assertIn("nothing to set", self.verb("queue", "set", queue, code=2))
+        self.assertIn("DelaySeconds", self.verb("queue", "set", queue, "--set", "DelaySeconds=x", code=1))
+
+    def test_queues_are_listed_with_their_counts(self):
+        queue = self.create()
+        self.verb("send", queue, "x")
+        (row,) = json.loads(self.verb("queue", "ls", "--prefix", queue, "-o", "json"))
+        self.assertEqual(row, {"queue": queue, "visible": 1, "in_flight": 0, "delayed": 0})
+        self.assertEqual(self.verb("queue", "ls", "--prefix", queue, "--names"), f"QUEUE\n{queue}\n")
+        self.assertEqual(json.loads(self.verb("queue", "ls", "--prefix", self.name(), "-o", "json")), [])
+
+    def test_what_destroys_asks_first(self):
+        queue = self.create()
+        self.verb("send", queue, "x")
+        for verb in ("purge", "rm"):
+            self.assertIn("Add --yes to do it", self.verb("queue", verb, queue, code=2))
+        self.assertEqual(self.info(queue)["ApproximateNumberOfMessages"], "1")
+        self.assertEqual(self.typed("2\n", "queue", "purge", queue), 2)
+        self.assertEqual(self.info(queue)["ApproximateNumberOfMessages"], "1")
+        self.assertEqual(self.typed("1\n", "queue", "purge", queue), 0)
+        self.assertEqual(self.info(queue)["ApproximateNumberOfMessages"], "0")
+        self.verb("queue", "rm", queue, "--yes")
+        self.assertIn("there is no queue", self.verb("queue", "info", queue, code=3))
+
+    def typed(self, text, *words):
+        """The exit code of a verb on a terminal where somebody types."""
+        ours, theirs = pty.openpty()
+        try:
+            process = subprocess.Popen([PAWL, *words, "--url", self.url], stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            os.write(ours, text.encode())
+            return process.wait(30)
+        finally:
+            os.close(ours)
+            os.close(theirs)
+
+    def test_wrong_use_says_what_to_do(self):
+        missing = self.name()
+        for words in (("send", missing, "x"), ("receive", missing), ("delete", missing, "r"), ("extend", missing, "r", "1"),
+                      ("queue", "info", missing), ("queue", "set", missing, "--set", "a=b"), ("queue", "rm", missing, "--yes"),
+                      ("queue", "purge", missing, "--yes")):
+            with self.subTest(words):
+                self.assertIn(f'there is no queue "{missing}"', self.verb(*words, code=3))
+        queue = self.create()
+        for words in (("send", queue), ("send", queue, "x", "--file", "f"), ("send", queue, "x", "--delay", "901"),
+                      ("send", queue, "x", "--attribute", "k"), ("receive", queue, "-n", "0"), ("receive", queue, "--wait", "21"),
+                      ("receive", queue, "--follow", "-o", "json"), ("extend", queue, "r", "x"), ("queue",), ("queue", "create"),
+                      ("queue", "create", "q", "--set", "=1")):
+            with self.subTest(words):
+                done = self.run_pawl(*words)
+                self.assertEqual((done.returncode, done.stderr.startswith("error: ")), (2, True), done.stderr)
+        self.assertIn("cannot read /none", self.verb("send", queue, "--file", "/none", code=1))
+        self.assertIn("error: ", self.verb("delete", queue, "no receipt", code=1))
+        gone = self.run_pawl("queue", "ls", "--url", "http://127.0.0.1:1")
+        self.assertEqual((gone.returncode, gone.stderr.startswith("error: ")), (1, True), gone.stderr)
+
+
+class OnPawl(AnyEndpoint, Verbs):
+    def setUp(self):
+        super().setUp()
+        self.url = self.pawl.url
+
+    def test_follow_shows_messages_as_they_come(self):
+        queue = self.create()
+        process = subprocess.Popen([PAWL, "receive", queue, "--follow", "--delete", "--url", self.url], stdout=subprocess.PIPE, text=True)
+        try:
+            for body in ("1", "2"):
+                self.verb("send", queue, body)
+                self.assertEqual(json.loads(process.stdout.readline())["body"], body)
+        finally:
+            process.terminate()
+            process.wait()
+            process.stdout.close()
+        for _ in range(100):
+            info = self.info(queue)
+            if info["ApproximateNumberOfMessagesNotVisible"] == "0":
+                break
+            time.sleep(0.05)
+        self.assertEqual([info["ApproximateNumberOfMessages" + state] for state in ("", "NotVisible")], ["0", "0"])
+
+    def test_more_queues_than_a_page_has(self):
+        for n in range(1005):
+            self.pawl.call("CreateQueue", QueueName=f"many-{n}")
+        self.assertEqual(len(self.verb("queue", "ls", "--prefix", "many-", "--names").splitlines()), 1006)
+
+    def test_the_documented_commands_work(self):
+        self.run_documented("VERBS.md", 10)
+
+
+class OnStrictPawl(AnyEndpoint, Verbs):
+    words = ("--strict-sqs",)
+
+    def setUp(self):
+        super().setUp()
+        self.url = self.pawl.url
+
+
+class OnTheNamedEndpoint(AnyEndpoint, Verbs):
+    def setUp(self):
+        if "PAWL_TEST_ENDPOINT" not in os.environ:
+            self.skipTest("PAWL_TEST_ENDPOINT names no endpoint")
+        super().setUp()
+        self.url = self.pawl.url = os.environ["PAWL_TEST_ENDPOINT"]
+
+
+if __name__ == "__main__":
+    result = unittest.main(exit=False).result
+    bad = len(result.failures) + len(result.errors)
+    for case, reason in result.skipped[:1]:
+        print(f"SKIPPED {len(result.skipped)}: {reason}")
+    print(f"{max(result.testsRun - bad - len(result.skipped), 0)} passed, {bad} failed")
+    sys.exit(1 if bad else 0)

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/check.h"
+#include "proto/text/json.h"
+#include "proto/text/json_dom.h"
+#include "tools/commands.h"
+#include "tools/printer.h"
+#include "tools/verbs/endpoint_connection.h"
+#include "tools/verbs/point_in_time.h"
+#include "tools/verbs/response_json.h"
+
+namespace pawl {
+namespace {
+
+using sqs_client::SqsClient;
+
+constexpr std::uint32_t receive_messages_max = 10, long_poll_seconds = 20;
+
+struct ReceiveOptions {
+  EndpointOptions endpoint;
+  std::string queue;
+  std::uint64_t count = 10;
+  std::uint32_t wait = 0;         // seconds
+  std::uint32_t visibility = 30;  // seconds
+  bool has_visibility = false;
+  bool deletes = false, follows = false;
+  OutputOptions output;
+};
+
+struct ReceiptOptions {
+  EndpointOptions endpoint;
+  std::string queue, receipt;
+  std::uint32_t seconds = 0;
+};
+
+std::string receive_body(const ReceiveOptions& asked, const std::string& url, std::uint64_t left) {
+  CHECK(left > 0, "no message is wanted");
+  std::string body;
+  JsonWriter json(body);
+  json.begin_object();
+  json.member("QueueUrl", std::string_view(url));
+  json.member("MaxNumberOfMessages", std::min<std::uint64_t>(left, receive_messages_max));
+  json.member("WaitTimeSeconds", asked.follows ? long_poll_seconds : asked.wait);
+  if (asked.has_visibility) json.member("VisibilityTimeout", asked.visibility);
+  for (const char* names : {"AttributeNames", "MessageAttributeNames"}) {
+    json.key(names);
+    json.begin_array();
+    json.value("All");
+    json.end_array();
+  }
+  json.end_object();
+  return body;
+}
+
+Printer::Row received_row(const JsonValue& message) {
+  const std::string body = text_of(message, "Body");
+  const std::int64_t sent = attribute_number_of(message, "SentTimestamp");
+  return {
+      .cells = {{"id", text_of(message, "MessageId")},
+                {"receives", attribute_number_of(message, "ApproximateReceiveCount")},
+                {"sent", sent, sent == 0 ? "" : time_text(sent)},
+                {"group", attribute_of(message, "MessageGroupId")},
+                {"body", body, short_body(body)},
+                {"receipt", text_of(message, "ReceiptHandle")}}
+  };
+}
+
+// A message that was shown goes; one that was not stays in flight.
+int delete_shown(const ReceiveOptions& asked, SqsClient& client, const std::string& url,
+                 std::vector<std::string>& receipts) {
+  CHECK(asked.deletes, "{} messages stay", receipts.size());
+  for (const std::string& receipt : receipts) {
+    std::string body;
+    JsonWriter json(body);
+    json.begin_object();
+    json.member("QueueUrl", std::string_view(url));
+    json.member("ReceiptHandle", std::string_view(receipt));
+    json.end_object();
+    const auto response = client.call("DeleteMessage", body);
+    if (!response) return explain_call(response.error(), asked.queue);
+  }
+  receipts.clear();
+  return exit_ok;
+}
+
+int receive(const ReceiveOptions& asked, SqsClient& client, const std::string& url) {
+  const bool at_once = asked.output.format() == OutputFormat::jsonl;
+  Printer printer(stdout, asked.output.format(), {"id", "receives", "sent", "group", "body"});
+  std::vector<std::string> receipts;
+  std::uint64_t left = asked.follows ? UINT64_MAX : asked.count;
+  while (left > 0) {
+    const auto response = client.call("ReceiveMessage", receive_body(asked, url, left));
+    if (!response) return explain_call(response.error(), asked.queue);
+    JsonDom dom;
+    const auto document = dom.parse(response->body);
+    const auto messages = document ? document->member("Messages") : std::nullopt;
+    if (!messages || messages->size() == 0) {
+      if (asked.follows) continue;
+      break;
+    }
+    for (const JsonValue message : messages->items()) {
+      printer.add(received_row(message));
+      receipts.push_back(text_of(message, "ReceiptHandle"));
+    }
+    left -= std::min<std::uint64_t>(left, messages->size());
+    if (!at_once) continue;
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) break;
+    if (!asked.deletes) {
+      receipts.clear();
+    } else if (const int code = delete_shown(asked, client, url, receipts); code != exit_ok) {
+      return code;
+    }
+  }
+  CHECK(!asked.follows || at_once, "a list without end");
+  const int code = printer.end();
+  return code == exit_ok && asked.deletes ? delete_shown(asked, client, url, receipts) : code;
+}
+
+int run_receive(const ReceiveOptions& asked) {
+  if (asked.follows && asked.output.format() == OutputFormat::json)
+    return fail_with(exit_usage, "--follow never ends, and -o json is one list. Use -o jsonl.");
+  auto client = open_endpoint(asked.endpoint, "AmazonSQS");
+  if (!client) return exit_usage;
+  int code = exit_ok;
+  const auto url = url_of_queue(*client, asked.queue, code);
+  return url ? receive(asked, *client, *url) : code;
+}
+
+// DeleteMessage, or ChangeMessageVisibility with `visibility`.
+int run_receipt(const ReceiptOptions& asked, std::string_view action,
+                std::optional<std::uint32_t> visibility) {
+  auto client = open_endpoint(asked.endpoint, "AmazonSQS");
+  if (!client) return exit_usage;
+  int code = exit_ok;
+  const auto url = url_of_queue(*client, asked.queue, code);
+  if (!url) return code;
+  std::string body;
+  JsonWriter json(body);
+  json.begin_object();
+  json.member("QueueUrl", std::string_view(*url));
+  json.member("ReceiptHandle", std::string_view(asked.receipt));
+  if (visibility) json.member("VisibilityTimeout", *visibility);
+  json.end_object();
+  const auto response = client->call(action, body);
+  return response ? static_cast<int>(exit_ok) : explain_call(response.error(), asked.queue);
+}
+
+void add_receipt(Verb verb, ReceiptOptions& asked) {
+  verb.option("QUEUE,--queue", asked.queue, "Name or URL of the queue").required();
+  verb.option("RECEIPT,--receipt", asked.receipt, "As `pawl receive -o jsonl` shows it").required();
+  add_endpoint(verb, asked.endpoint);
+}
+
+}  // namespace
+
+void add_receive_command(CommandLine& line) {
+  Verb verb = line.add_verb("receive", "Receives messages; without --delete they return later");
+  const auto asked = std::make_shared<ReceiveOptions>();
+  verb.option("QUEUE,--queue", asked->queue, "Name or URL of the queue").required();
+  add_endpoint(verb, asked->endpoint);
+  verb.option("-n,--count", asked->count, "How many messages at most")
+      .check(whole_number(1, 1'000'000))
+      .show_default();
+  verb.option("--wait", asked->wait, "Seconds to wait for the first message")
+      .check(whole_number(0, long_poll_seconds))
+      .show_default();
+  const Option visibility =
+      verb.option("--visibility", asked->visibility,
+                  "Seconds until a message that is not deleted returns (default: the queue's)")
+          .check(whole_number(0, 43'200));
+  verb.flag("--delete", asked->deletes, "Delete each message when it is printed");
+  verb.flag("--follow", asked->follows, "Go on with the next messages until it is interrupted");
+  add_output(verb, asked->output, "{id, receives, sent, group, body, receipt}");
+  verb.on_given([asked, visibility] {
+    asked->has_visibility = visibility.given();
+    if (asked->follows && asked->output.format() == OutputFormat::table)
+      asked->output.name = "jsonl";
+    return run_receive(*asked);
+  });
+}
+
+void add_delete_command(CommandLine& line) {
+  Verb verb = line.add_verb("delete", "Deletes a received message");
+  const auto asked = std::make_shared<ReceiptOptions>();
+  add_receipt(verb, *asked);
+  verb.on_given([asked] { return run_receipt(*asked, "DeleteMessage", std::nullopt); });
+}
+
+void add_extend_command(CommandLine& line) {
+  Verb verb = line.add_verb("extend", "Changes when a received message returns");
+  const auto asked = std::make_shared<ReceiptOptions>();
+  add_receipt(verb, *asked);
+  verb.option("SECONDS,--seconds", asked->seconds, "From now; 0: at once")
+      .check(whole_number(0, 43'200))
+      .required();
+  verb.on_given([asked] { return run_receipt(*asked, "ChangeMessageVisibility", asked->seconds); });
+}
+
+}  // namespace pawl
