@@ -20,6 +20,7 @@ void add_receive_command(CommandLine& line);
 void add_delete_command(CommandLine& line);
 void add_extend_command(CommandLine& line);
 void add_replay_command(CommandLine& line);
+void add_dlq_command(CommandLine& line);
 void add_peek_command(CommandLine& line);
 void add_explain_command(CommandLine& line);
 void add_version_command(CommandLine& line);

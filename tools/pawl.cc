@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   pawl::add_receive_command(line);
   pawl::add_delete_command(line);
   pawl::add_extend_command(line);
+  pawl::add_dlq_command(line);
   pawl::add_peek_command(line);
   pawl::add_explain_command(line);
   pawl::add_replay_command(line);

@@ -104,6 +104,38 @@ class AnyEndpoint:
         self.assertIn("nothing to set", self.verb("queue", "set", queue, code=2))
         self.assertIn("DelaySeconds", self.verb("queue", "set", queue, "--set", "DelaySeconds=x", code=1))
 
+    def test_dead_letters_return(self):
+        dead = self.create()
+        queue = self.create("--dead-letters", dead, "--max-receives", "1", "--set", "VisibilityTimeout=0")
+        self.verb("send", queue, "dead")
+        self.received(queue, "-n", "1")
+        self.assertEqual(self.received(queue, "-n", "1"), [])
+        rows = {row["queue"]: row for row in json.loads(self.verb("dlq", "ls", "-o", "json"))}
+        self.assertEqual(rows[dead], {"queue": dead, "messages": 1, "sources": queue})
+        self.assertIn("return at 10/s", self.verb("dlq", "redrive", dead))
+        for _ in range(100):
+            (task,) = json.loads(self.verb("dlq", "tasks", dead, "-o", "json"))
+            if task["status"] != "RUNNING":
+                break
+            time.sleep(0.1)
+        self.assertEqual((task["status"], task["moved"], task["rate"], task["failure"]), ("COMPLETED", 1, 10, ""))
+        self.assertEqual([row["body"] for row in self.received(queue, "-n", "1")], ["dead"])
+        self.assertIn("no task moves messages", self.verb("dlq", "cancel", dead, code=3))
+        for rate in ("0", "501", "all"):
+            self.assertIn("from 1 to 500", self.verb("dlq", "redrive", dead, "--rate", rate, code=2))
+        self.assertIn("there is no queue", self.verb("dlq", "redrive", self.name(), code=3))
+        self.assertIn("error: ", self.verb("dlq", "redrive", queue, code=1))
+
+    def test_a_slow_redrive_is_cancelled(self):
+        dead = self.create()
+        queue = self.create("--dead-letters", dead)
+        path = pathlib.Path(self.place, "lines.jsonl")
+        path.write_text("".join(f'"{n}"\n' for n in range(30)))
+        self.verb("send", dead, "--jsonl", str(path))
+        self.verb("dlq", "redrive", dead, "--to", queue, "--rate", "1")
+        self.assertRegex(self.verb("dlq", "cancel", dead), r"^\d+\n$")
+        self.assertRegex(self.verb("dlq", "tasks", dead), r"(?m)^CANCELL(ED|ING) ")
+
     def test_queues_are_listed_with_their_counts(self):
         queue = self.create()
         self.verb("send", queue, "x")

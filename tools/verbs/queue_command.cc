@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/check.h"
 #include "proto/text/json.h"
 #include "proto/text/json_dom.h"
 #include "tools/commands.h"
@@ -19,6 +18,7 @@
 #include "tools/verbs/confirmation.h"
 #include "tools/verbs/endpoint_connection.h"
 #include "tools/verbs/name_value.h"
+#include "tools/verbs/queue_calls.h"
 #include "tools/verbs/response_json.h"
 
 namespace pawl {
@@ -52,34 +52,6 @@ void write_map(JsonWriter& json, std::string_view name, const Pairs& pairs) {
   json.begin_object();
   for (const auto& [key, value] : pairs) json.member(key, std::string_view(value));
   json.end_object();
-}
-
-std::string body_with(std::string_view name, std::string_view value) {
-  CHECK(!name.empty(), "a member without name for {}", value);
-  std::string body;
-  JsonWriter json(body);
-  json.begin_object();
-  json.member(name, value);
-  json.end_object();
-  return body;
-}
-
-// The response to GetQueueAttributes; without a value the error was printed.
-std::optional<std::string> attributes_of(SqsClient& client, const std::string& url,
-                                         std::string_view queue, int& code) {
-  std::string body;
-  JsonWriter json(body);
-  json.begin_object();
-  json.member("QueueUrl", std::string_view(url));
-  json.key("AttributeNames");
-  json.begin_array();
-  json.value("All");
-  json.end_array();
-  json.end_object();
-  auto response = client.call("GetQueueAttributes", body);
-  if (response) return std::move(response->body);
-  code = explain_call(response.error(), queue);
-  return std::nullopt;
 }
 
 // The settings, and the RedrivePolicy of --dead-letters. Without a value the error was printed.
@@ -139,45 +111,18 @@ Printer::Row counted_row(std::string_view name, const JsonValue& attributes) {
   };
 }
 
-std::string list_body(const QueueOptions& asked, std::string_view token) {
-  std::string body;
-  JsonWriter json(body);
-  json.begin_object();
-  json.member("MaxResults", 1000);
-  if (!asked.prefix.empty()) json.member("QueueNamePrefix", std::string_view(asked.prefix));
-  if (!token.empty()) json.member("NextToken", token);
-  json.end_object();
-  return body;
-}
-
 int list(const QueueOptions& asked, SqsClient& client) {
   Printer printer(stdout, asked.output.format(), {"queue", "visible", "in_flight", "delayed"});
-  std::string token;
-  do {
-    const auto response = client.call("ListQueues", list_body(asked, token));
-    if (!response) return explain_call(response.error(), "");
-    JsonDom dom;
-    const auto document = dom.parse(response->body);
-    if (!document) return fail_with(exit_failure, "the response to ListQueues is not JSON.");
-    token = text_of(*document, "NextToken");
-    const auto urls = document->member("QueueUrls");
-    if (!urls) break;
-    for (const JsonValue item : urls->items()) {
-      const std::string url(item.text().value_or(""));
-      const std::string name = url.substr(url.rfind('/') + 1);
-      if (asked.names) {
-        printer.add({.cells = {{"queue", name}}});
-        continue;
-      }
-      int code = exit_ok;
-      const auto attributes = attributes_of(client, url, name, code);
-      if (!attributes) return code;
-      JsonDom counts;
-      const auto counted = counts.parse(*attributes);
-      if (counted) printer.add(counted_row(name, *counted));
-    }
-  } while (!token.empty());
-  return printer.end();
+  const int code = asked.names
+                       ? for_each_url(client, asked.prefix,
+                                      [&](const std::string& url) {
+                                        printer.add({.cells = {{"queue", name_of_url(url)}}});
+                                      })
+                       : for_each_queue(client, asked.prefix,
+                                        [&](const std::string& name, const JsonValue& attributes) {
+                                          printer.add(counted_row(name, attributes));
+                                        });
+  return code == exit_ok ? printer.end() : code;
 }
 
 // Calls act(url) for the URL of the queue.
