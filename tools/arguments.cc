@@ -19,18 +19,22 @@ struct Synonyms {
 };
 
 constexpr Synonyms verb_synonyms[] = {
-    {" help ",                                                            "`pawl --help` lists the verbs, and `pawl VERB --help` the flags of one."},
+    {" help ",                                                       "`pawl --help` lists the verbs, and `pawl VERB --help` the flags of one."},
     {" status health info ps stats ",
      "A running server responds on its admin port: `curl http://127.0.0.1:9325/healthz`, or "
-     "/metrics."                                                                                                                                   },
-    {" stop shutdown quit kill ",                                         "SIGTERM stops a server: `kill PID`, or `systemctl stop`."               },
+     "/metrics."                                                                                                                              },
+    {" stop shutdown quit kill ",                                    "SIGTERM stops a server: `kill PID`, or `systemctl stop`."               },
     {" restart reload ",
      "SIGHUP reloads keys and certificate: `kill -HUP PID`. For other settings, stop the server "
-     "with SIGTERM and run `pawl serve` again."                                                                                                    },
-    {" start run server up daemon ",                                      "`pawl serve` starts the server."                                        },
-    {" send receive delete create list queues create-queue list-queues ",
-     "Use queues with any SQS client: `aws --endpoint-url http://127.0.0.1:9324 sqs ...`."                                                         },
-    {" verify dump repair fsck ",                                         "The verbs for the log are `pawl wal verify|dump|repair DIR`."           },
+     "with SIGTERM and run `pawl serve` again."                                                                                               },
+    {" start run server up daemon ",                                 "`pawl serve` starts the server."                                        },
+    {" create list ls queues purge rm create-queue list-queues ",
+     "The verb for queues is `pawl queue create|ls|info|set|purge|rm`."                                                                       },
+    {" publish produce pub put push enqueue send-message ",
+     "`pawl send QUEUE BODY` sends a message."                                                                                                },
+    {" consume subscribe sub poll get pop dequeue receive-message ",
+     "`pawl receive QUEUE` receives messages."                                                                                                },
+    {" verify dump repair fsck ",                                    "The verbs for the log are `pawl wal verify|dump|repair DIR`."           },
 };
 
 constexpr Synonyms flag_synonyms[] = {

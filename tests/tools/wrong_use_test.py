@@ -26,7 +26,7 @@ NOBODY = "127.0.0.1:1"
 # {dir} a directory.
 ROWS = [
     # no verb, or another program's
-    ("", 2, "pawl needs a verb", "serve, bench, check, doctor, wal, replay, version"),
+    ("", 2, "pawl needs a verb", "serve, bench, check, doctor, wal, queue, send, receive, delete, extend, dlq, peek, explain, replay, version"),
     ("wal", 2, "pawl wal needs a verb", "dump, verify, repair"),
     ("replay", 2, "pawl replay needs a verb", "start"),
     ("bench", 2, "pawl bench needs a verb", "send, receive, e2e"),
@@ -35,7 +35,11 @@ ROWS = [
     ("stop", 2, '"stop"', "SIGTERM"),
     ("restart", 2, '"restart"', "SIGHUP", "pawl serve"),
     ("start", 2, '"start"', "pawl serve"),
-    ("send", 2, '"send"', "aws --endpoint-url"),
+    ("create", 2, '"create"', "pawl queue create"),
+    ("publish", 2, '"publish"', "pawl send QUEUE BODY"),
+    ("consume", 2, '"consume"', "pawl receive QUEUE"),
+    ("queue", 2, "pawl queue needs a verb", "create, ls, info, set, purge, rm"),
+    ("dlq", 2, "pawl dlq needs a verb", "ls, redrive, tasks, cancel"),
     ("verify", 2, '"verify"', "pawl wal verify"),
     ("-v", 2, '"-v"', "--version"),
     # flags of other programs

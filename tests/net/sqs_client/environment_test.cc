@@ -33,7 +33,8 @@ TEST(SqsEnvironment, HasTheEndpointOfSqsBeforeThatOfAllServices) {
   }
   {
     const FixedEnvironment environment({
-        {"AWS_ENDPOINT_URL", "http://all:1"}
+        {"AWS_ENDPOINT_URL",     "http://all:1"},
+        {"AWS_ENDPOINT_URL_SQS", ""            }
     });
     EXPECT_EQ(endpoint_of_environment(), "http://all:1");
   }
