@@ -169,11 +169,10 @@ CallStep begin_dev(HttpCallState& s, const HttpRequest& http) {
 
 CallStep begin_pawl(HttpCallState& s, const HttpRequest& http, std::string_view target,
                     Instant now) {
+  s.api = Api::pawl;
   s.sqs.protocol = SqsProtocol::json;
   if (s.pawl == nullptr) s.pawl = std::make_unique<PawlCall>();
-  const CallStep step = s.pawl->begin(s.sqs, http, target, now);
-  s.api = Api::pawl;
-  return step;
+  return s.pawl->begin(s.sqs, http, target, now);
 }
 
 CallStep dispatch(HttpCallState& s, const HttpRequest& http, Instant now,

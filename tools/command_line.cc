@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/base/format.h"
 
 namespace pawl {
@@ -211,6 +212,12 @@ int CommandLine::run(int argc, char** argv) {
     return exit_usage;
   }
   return code_;
+}
+
+int fail_with(ExitCode code, std::string_view text) {
+  CHECK(code != exit_ok && !text.empty(), "nothing failed");
+  fmt::print(stderr, "error: {}\n", text);
+  return code;
 }
 
 }  // namespace pawl

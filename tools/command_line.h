@@ -19,6 +19,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/arguments.h"
@@ -39,6 +40,9 @@ enum ExitCode : int {
   exit_not_found = 3,
   exit_check_failed = 4,
 };
+
+// Prints `error: text` to stderr, and returns the code.
+int fail_with(ExitCode code, std::string_view text);
 
 // An option, flag or positional argument of a verb. Each function returns the same handle.
 class Option {

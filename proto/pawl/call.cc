@@ -19,10 +19,11 @@ constexpr std::string_view peek_members[] = {"QueueUrl",      "States",         
                                              "AttributeValue"};
 constexpr std::string_view explain_members[] = {"QueueUrl", "MessageId", "Number", "From"};
 
+constexpr SqsAction receiving = SqsAction::receive_message;
+
 constexpr PawlAction pawl_actions[] = {
-    {"PeekMessages",   SqsAction::receive_message, peek_members,    peek_messages,   peek_messages_result},
-    {"ExplainMessage", SqsAction::receive_message, explain_members, explain_message,
-     explain_message_result                                                                              },
+    {"PeekMessages",   receiving, peek_members,    peek_messages,   peek_messages_result  },
+    {"ExplainMessage", receiving, explain_members, explain_message, explain_message_result},
 };
 
 bool find_queue_of(PawlState& s, const HttpRequest& http) {

@@ -15,9 +15,6 @@ namespace {
 
 using F = SqsFault;
 
-// A call looks at 32,768 messages at most for an id; a number is looked up.
-constexpr std::uint32_t search_slices_max = 64;
-
 std::string id_text(const PawlState& s, const PeekedMessage& message, const Delivery* delivery) {
   const bool kept = delivery != nullptr && delivery->id != MessageId{};
   const std::array<char, 36> text =
@@ -78,8 +75,9 @@ CallStep explain_message(PawlState& s) {
   }
   s.sought_id = std::string(id);
   std::ranges::transform(s.sought_id, s.sought_id.begin(), lower);
-  return s.number != 0 ? s.series.begin(s.queue, s.number, PeekSlice::all_states, 1)
-                       : s.series.begin(s.queue, from, PeekSlice::all_states, search_slices_max);
+  return s.number != 0
+             ? s.series.begin(s.queue, s.number, PeekSlice::all_states, 1)
+             : s.series.begin(s.queue, from, PeekSlice::all_states, PeekSeries::call_slices_max);
 }
 
 CallStep explain_message_result(PawlState& s) {

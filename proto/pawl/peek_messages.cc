@@ -14,8 +14,6 @@ using F = SqsFault;
 constexpr std::uint64_t messages_max = 1000, messages_default = 20;
 // The response ends with the message that reaches this size.
 constexpr std::size_t response_bytes_max = 1 << 20;
-// A call looks at 32,768 messages at most.
-constexpr std::uint32_t slices_max = 64;
 
 bool read_states(PawlState& s, std::uint32_t& states) {
   std::span<const std::string> names;
@@ -57,7 +55,7 @@ CallStep peek_messages(PawlState& s) {
       !s.members.number("From", 0, seq_max, from, s.refusal()) ||
       !s.members.number("MaxMessages", 1, messages_max, s.limit, s.refusal()))
     return CallStep::respond;
-  return s.series.begin(s.queue, from, states, slices_max);
+  return s.series.begin(s.queue, from, states, PeekSeries::call_slices_max);
 }
 
 CallStep peek_messages_result(PawlState& s) {

@@ -29,10 +29,15 @@ class PeekSeries {
  public:
   static constexpr std::size_t slice_messages = 64;
   static constexpr std::uint64_t slice_bytes = 1 << 20;
+  // The slices of an action, which looks at 32,768 messages at most.
+  static constexpr std::uint32_t call_slices_max = 64;
 
   // `states`: bits of PeekSlice. After slices_max requests the series ends with next().
   CallStep begin(ConfigPtr queue, Seq from, std::uint32_t states, std::uint32_t slices_max);
-  CallRoute route() { return {&request_, queue_->owner}; }
+  CallRoute route() {
+    CHECK(queue_ != nullptr, "a series that did not begin has no route");
+    return {&request_, queue_->owner};
+  }
   // Calls visit(message, delivery) for each message of the slice; the delivery is null without a
   // body. False of it ends the series before that message.
   template <typename Visit>
@@ -41,7 +46,10 @@ class PeekSeries {
   Errc error() const { return request_.error; }
   // Where the next series goes on; 0: the queue has no further message.
   Seq next() const { return next_; }
-  const QueueConfig& queue() const { return *queue_; }
+  const QueueConfig& queue() const {
+    CHECK(queue_ != nullptr, "a series that did not begin has no queue");
+    return *queue_;
+  }
   std::size_t memory() const;  // approximate bytes held
 
  private:

@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "proto/text/json.h"
-#include "tools/verbs/response_json.h"
 
 namespace pawl {
 
@@ -32,28 +30,6 @@ std::optional<sqs_client::SqsClient> open_endpoint(const EndpointOptions& option
   return std::nullopt;
 }
 
-std::optional<std::string> url_of_queue(sqs_client::SqsClient& client, const std::string& queue,
-                                        int& code) {
-  if (queue.contains("://")) return queue;
-  std::string body;
-  JsonWriter json(body);
-  json.begin_object();
-  json.member("QueueName", std::string_view(queue));
-  json.end_object();
-  const auto response = client.call("GetQueueUrl", body);
-  if (!response) {
-    code = explain_call(response.error(), queue);
-    return std::nullopt;
-  }
-  JsonDom dom;
-  const auto document = dom.parse(response->body);
-  std::string url = document ? text_of(*document, "QueueUrl") : std::string();
-  if (!url.empty()) return url;
-  code = fail_with(exit_failure,
-                   "the response to GetQueueUrl has no QueueUrl. Does --url name an SQS endpoint?");
-  return std::nullopt;
-}
-
 int explain_call(const sqs_client::CallError& error, std::string_view queue) {
   CHECK(!error.text.empty(), "an error without a text, kind {}", static_cast<int>(error.kind));
   if (error.code == "QueueDoesNotExist")
@@ -66,12 +42,6 @@ int explain_call(const sqs_client::CallError& error, std::string_view queue) {
                                  "--strict-sqs.",
                                  error.text));
   return fail_with(exit_failure, error.text);
-}
-
-int fail_with(ExitCode code, std::string_view text) {
-  CHECK(code != exit_ok && !text.empty(), "nothing failed");
-  fmt::print(stderr, "error: {}\n", text);
-  return code;
 }
 
 }  // namespace pawl

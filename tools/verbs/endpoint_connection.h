@@ -29,15 +29,7 @@ void add_endpoint(Verb verb, EndpointOptions& options);
 std::optional<sqs_client::SqsClient> open_endpoint(const EndpointOptions& options,
                                                    const std::string& api);
 
-// The URL of a queue that is named by its name or its URL. Without a value the error was already
-// printed, and `code` is the exit code.
-std::optional<std::string> url_of_queue(sqs_client::SqsClient& client, const std::string& queue,
-                                        int& code);
-
 // Prints the error of a call about this queue, and returns the exit code of the verb.
 int explain_call(const sqs_client::CallError& error, std::string_view queue);
-
-// Prints `error: text`, and returns the code.
-int fail_with(ExitCode code, std::string_view text);
 
 }  // namespace pawl

@@ -51,12 +51,49 @@ std::string body_with(std::string_view name, std::string_view value) {
   return body;
 }
 
+std::optional<std::string> url_of_queue(SqsClient& client, const std::string& queue, int& code) {
+  if (queue.contains("://")) return queue;
+  const auto response = client.call("GetQueueUrl", body_with("QueueName", queue));
+  if (!response) {
+    code = explain_call(response.error(), queue);
+    return std::nullopt;
+  }
+  JsonDom dom;
+  const auto document = dom.parse(response->body);
+  std::string url = document ? text_of(*document, "QueueUrl") : std::string();
+  if (!url.empty()) return url;
+  code = fail_with(exit_failure,
+                   "the response to GetQueueUrl has no QueueUrl. Does --url name an SQS endpoint?");
+  return std::nullopt;
+}
+
 std::optional<std::string> attributes_of(SqsClient& client, const std::string& url,
                                          std::string_view queue, int& code) {
   auto response = client.call("GetQueueAttributes", attributes_body(url));
   if (response) return std::move(response->body);
   code = explain_call(response.error(), queue);
   return std::nullopt;
+}
+
+std::optional<std::string> arn_of_queue(SqsClient& client, const std::string& queue, int& code) {
+  const auto url = url_of_queue(client, queue, code);
+  if (!url) return std::nullopt;
+  const auto response = attributes_of(client, *url, queue, code);
+  if (!response) return std::nullopt;
+  JsonDom dom;
+  const auto document = dom.parse(*response);
+  std::string arn = document ? attribute_of(*document, "QueueArn") : std::string();
+  if (!arn.empty()) return arn;
+  code = fail_with(exit_failure, "the response to GetQueueAttributes has no QueueArn.");
+  return std::nullopt;
+}
+
+std::int64_t all_messages_of(const JsonValue& attributes) {
+  std::int64_t messages = 0;
+  for (const char* name : {"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible",
+                           "ApproximateNumberOfMessagesDelayed"})
+    messages += attribute_number_of(attributes, name);
+  return messages;
 }
 
 int for_each_url(SqsClient& client, std::string_view prefix,
@@ -79,6 +116,7 @@ int for_each_url(SqsClient& client, std::string_view prefix,
 
 int for_each_queue(SqsClient& client, std::string_view prefix,
                    const std::function<void(const std::string&, const JsonValue&)>& act) {
+  CHECK(act != nullptr, "nothing to do with queues {}", prefix);
   std::vector<std::string> urls;
   const int code =
       for_each_url(client, prefix, [&](const std::string& url) { urls.push_back(url); });

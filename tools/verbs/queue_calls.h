@@ -5,6 +5,7 @@
 // Owner:  one verb.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -12,15 +13,34 @@
 
 #include "net/sqs_client/sqs_client.h"
 #include "proto/text/json_dom.h"
+#include "tools/verbs/endpoint_connection.h"
 
 namespace pawl {
 
 // An object with one text.
 std::string body_with(std::string_view name, std::string_view value);
 
+// The URL of a queue that is given by its name or its URL. Without a value the error was printed.
+std::optional<std::string> url_of_queue(sqs_client::SqsClient& client, const std::string& queue,
+                                        int& code);
+// Connects to the endpoint and returns act(client, URL of the queue), or the exit code of an error.
+template <typename Act>
+int with_queue(const EndpointOptions& endpoint, const std::string& queue, Act&& act) {
+  auto client = open_endpoint(endpoint, "AmazonSQS");
+  if (!client) return exit_usage;
+  int code = exit_ok;
+  const auto url = url_of_queue(*client, queue, code);
+  return url ? act(*client, *url) : code;
+}
+
 // The response to GetQueueAttributes, with all attributes; without a value the error was printed.
 std::optional<std::string> attributes_of(sqs_client::SqsClient& client, const std::string& url,
                                          std::string_view queue, int& code);
+// The QueueArn of a queue; without a value the error was printed.
+std::optional<std::string> arn_of_queue(sqs_client::SqsClient& client, const std::string& queue,
+                                        int& code);
+// The messages in all states, of a response to GetQueueAttributes.
+std::int64_t all_messages_of(const JsonValue& attributes);
 
 // Calls act(URL) for each queue whose name begins with `prefix`. Returns the exit code.
 int for_each_url(sqs_client::SqsClient& client, std::string_view prefix,

@@ -58,17 +58,12 @@ void write_map(JsonWriter& json, std::string_view name, const Pairs& pairs) {
 std::optional<Pairs> settings_of(const QueueOptions& asked, SqsClient& client, int& code) {
   Pairs pairs = pairs_of(asked.settings);
   if (asked.dead_letters.empty()) return pairs;
-  const auto url = url_of_queue(client, asked.dead_letters, code);
-  if (!url) return std::nullopt;
-  const auto response = attributes_of(client, *url, asked.dead_letters, code);
-  if (!response) return std::nullopt;
-  JsonDom dom;
-  const auto document = dom.parse(*response);
-  const std::string arn = document ? attribute_of(*document, "QueueArn") : std::string();
+  const auto arn = arn_of_queue(client, asked.dead_letters, code);
+  if (!arn) return std::nullopt;
   std::string policy;
   JsonWriter json(policy);
   json.begin_object();
-  json.member("deadLetterTargetArn", std::string_view(arn));
+  json.member("deadLetterTargetArn", std::string_view(*arn));
   json.member("maxReceiveCount", asked.max_receives);
   json.end_object();
   pairs.emplace_back("RedrivePolicy", policy);
@@ -182,10 +177,7 @@ int destroy(const QueueOptions& asked, SqsClient& client, std::string_view actio
     if (!response) return code;
     JsonDom dom;
     const auto document = dom.parse(*response);
-    std::int64_t messages = 0;
-    for (const char* name : {"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible",
-                             "ApproximateNumberOfMessagesDelayed"})
-      messages += document ? attribute_number_of(*document, name) : 0;
+    const std::int64_t messages = document ? all_messages_of(*document) : 0;
     if (!is_confirmed(asked.yes, asked.queue, messages)) return exit_usage;
     const auto done = client.call(action, body_with("QueueUrl", url));
     return done ? static_cast<int>(exit_ok) : explain_call(done.error(), asked.queue);

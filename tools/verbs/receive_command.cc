@@ -17,6 +17,7 @@
 #include "tools/printer.h"
 #include "tools/verbs/endpoint_connection.h"
 #include "tools/verbs/point_in_time.h"
+#include "tools/verbs/queue_calls.h"
 #include "tools/verbs/response_json.h"
 
 namespace pawl {
@@ -75,18 +76,25 @@ Printer::Row received_row(const JsonValue& message) {
   };
 }
 
+// The body of DeleteMessage, or of ChangeMessageVisibility with `visibility`.
+std::string receipt_body(const std::string& url, const std::string& receipt,
+                         std::optional<std::uint32_t> visibility = std::nullopt) {
+  std::string body;
+  JsonWriter json(body);
+  json.begin_object();
+  json.member("QueueUrl", std::string_view(url));
+  json.member("ReceiptHandle", std::string_view(receipt));
+  if (visibility) json.member("VisibilityTimeout", *visibility);
+  json.end_object();
+  return body;
+}
+
 // A message that was shown goes; one that was not stays in flight.
 int delete_shown(const ReceiveOptions& asked, SqsClient& client, const std::string& url,
                  std::vector<std::string>& receipts) {
   CHECK(asked.deletes, "{} messages stay", receipts.size());
   for (const std::string& receipt : receipts) {
-    std::string body;
-    JsonWriter json(body);
-    json.begin_object();
-    json.member("QueueUrl", std::string_view(url));
-    json.member("ReceiptHandle", std::string_view(receipt));
-    json.end_object();
-    const auto response = client.call("DeleteMessage", body);
+    const auto response = client.call("DeleteMessage", receipt_body(url, receipt));
     if (!response) return explain_call(response.error(), asked.queue);
   }
   receipts.clear();
@@ -129,30 +137,17 @@ int receive(const ReceiveOptions& asked, SqsClient& client, const std::string& u
 int run_receive(const ReceiveOptions& asked) {
   if (asked.follows && asked.output.format() == OutputFormat::json)
     return fail_with(exit_usage, "--follow never ends, and -o json is one list. Use -o jsonl.");
-  auto client = open_endpoint(asked.endpoint, "AmazonSQS");
-  if (!client) return exit_usage;
-  int code = exit_ok;
-  const auto url = url_of_queue(*client, asked.queue, code);
-  return url ? receive(asked, *client, *url) : code;
+  return with_queue(asked.endpoint, asked.queue, [&](SqsClient& client, const std::string& url) {
+    return receive(asked, client, url);
+  });
 }
 
-// DeleteMessage, or ChangeMessageVisibility with `visibility`.
 int run_receipt(const ReceiptOptions& asked, std::string_view action,
                 std::optional<std::uint32_t> visibility) {
-  auto client = open_endpoint(asked.endpoint, "AmazonSQS");
-  if (!client) return exit_usage;
-  int code = exit_ok;
-  const auto url = url_of_queue(*client, asked.queue, code);
-  if (!url) return code;
-  std::string body;
-  JsonWriter json(body);
-  json.begin_object();
-  json.member("QueueUrl", std::string_view(*url));
-  json.member("ReceiptHandle", std::string_view(asked.receipt));
-  if (visibility) json.member("VisibilityTimeout", *visibility);
-  json.end_object();
-  const auto response = client->call(action, body);
-  return response ? static_cast<int>(exit_ok) : explain_call(response.error(), asked.queue);
+  return with_queue(asked.endpoint, asked.queue, [&](SqsClient& client, const std::string& url) {
+    const auto response = client.call(action, receipt_body(url, asked.receipt, visibility));
+    return response ? static_cast<int>(exit_ok) : explain_call(response.error(), asked.queue);
+  });
 }
 
 void add_receipt(Verb verb, ReceiptOptions& asked) {

@@ -58,13 +58,8 @@ std::string check_filter(const std::string& text) {
 
 // --- error texts ---
 
-int fail(int code, std::string_view text) {
-  fmt::print(stderr, "error: {}\n", text);
-  return code;
-}
-
 int explain_no_queue(const ReplayRequest& asked, std::string_view queue) {
-  return fail(
+  return fail_with(
       exit_not_found,
       fmt::format(
           "there is no queue \"{}\" at {}. Name an existing queue by its name, not by its URL.",
@@ -78,23 +73,25 @@ int explain(const ReplayRequest& asked, std::string_view what, const Client::Err
     case Code::no_such_queue:
       return explain_no_queue(asked, asked.queue);
     case Code::unknown_op:
-      return fail(exit_failure, fmt::format("the server at {} does not support replays, because it "
-                                            "is older than this program. Upgrade the server.",
-                                            asked.server.binary));
+      return fail_with(exit_failure,
+                       fmt::format("the server at {} does not support replays, because it "
+                                   "is older than this program. Upgrade the server.",
+                                   asked.server.binary));
     case Code::timed_out:
     case Code::broken:
-      return fail(exit_failure,
-                  fmt::format("cannot {} queue \"{}\": the connection to {} is lost ({}). Check "
-                              "with `pawl replay list --queue {}` if the server executed it.",
-                              what, asked.queue, asked.server.binary, Client::name_of(error.code),
-                              asked.queue));
+      return fail_with(
+          exit_failure,
+          fmt::format("cannot {} queue \"{}\": the connection to {} is lost ({}). Check "
+                      "with `pawl replay list --queue {}` if the server executed it.",
+                      what, asked.queue, asked.server.binary, Client::name_of(error.code),
+                      asked.queue));
     default:
       break;
   }
   const bool later = error.retry_after.count() > 0;
-  return fail(exit_failure,
-              fmt::format("cannot {} queue \"{}\": {}.{}", what, asked.queue,
-                          Client::name_of(error.code), later ? " Try again in a moment." : ""));
+  return fail_with(exit_failure, fmt::format("cannot {} queue \"{}\": {}.{}", what, asked.queue,
+                                             Client::name_of(error.code),
+                                             later ? " Try again in a moment." : ""));
 }
 
 int explain_start(const ReplayRequest& asked, const Client::Error& error) {
@@ -103,7 +100,7 @@ int explain_start(const ReplayRequest& asked, const Client::Error& error) {
   const bool elsewhere = !asked.into.empty() && asked.into != queue;
   switch (error.code) {
     case Code::not_kept:
-      return fail(
+      return fail_with(
           exit_failure,
           fmt::format("queue \"{}\" retains no messages for replay: its attribute "
                       "x-replay-retention is 0. Set it to the number of seconds for which new "
@@ -111,19 +108,21 @@ int explain_start(const ReplayRequest& asked, const Client::Error& error) {
                       "--attributes x-replay-retention=86400",
                       queue));
     case Code::task_running:
-      return fail(exit_failure,
-                  fmt::format("a replay of queue \"{0}\" is already running. Wait until it ends, "
-                              "or cancel it: `pawl replay list --queue {0}` shows its number, "
-                              "`pawl replay cancel --queue {0} --task NUMBER` cancels it.",
-                              queue));
+      return fail_with(
+          exit_failure,
+          fmt::format("a replay of queue \"{0}\" is already running. Wait until it ends, "
+                      "or cancel it: `pawl replay list --queue {0}` shows its number, "
+                      "`pawl replay cancel --queue {0} --task NUMBER` cancels it.",
+                      queue));
     case Code::no_such_queue:
       return explain_no_queue(asked, elsewhere ? asked.into : queue);
     case Code::invalid:  // all other arguments were checked before
       if (!elsewhere) break;
-      return fail(exit_failure,
-                  fmt::format("cannot replay queue \"{}\" into \"{}\": one is a FIFO queue, the "
-                              "other is not. Name a queue of the same kind with --into.",
-                              queue, asked.into));
+      return fail_with(
+          exit_failure,
+          fmt::format("cannot replay queue \"{}\" into \"{}\": one is a FIFO queue, the "
+                      "other is not. Name a queue of the same kind with --into.",
+                      queue, asked.into));
     default:
       break;
   }
@@ -133,15 +132,16 @@ int explain_start(const ReplayRequest& asked, const Client::Error& error) {
 int explain_cancel(const ReplayRequest& asked, const Client::Error& error) {
   using Code = Client::Code;
   if (error.code == Code::no_such_task)
-    return fail(
+    return fail_with(
         exit_not_found,
         fmt::format(
             "queue \"{0}\" has no replay {1}. `pawl replay list --queue {0}` shows the latest {2}.",
             asked.queue, asked.task, replays_kept));
   if (error.code == Code::task_ended)
-    return fail(exit_failure, fmt::format("replay {1} of queue \"{0}\" has already ended. `pawl "
-                                          "replay list --queue {0}` shows its result.",
-                                          asked.queue, asked.task));
+    return fail_with(exit_failure,
+                     fmt::format("replay {1} of queue \"{0}\" has already ended. `pawl "
+                                 "replay list --queue {0}` shows its result.",
+                                 asked.queue, asked.task));
   return explain(asked, "cancel a replay of", error);
 }
 
@@ -173,9 +173,10 @@ int start(const ReplayRequest& asked) {
   options.filter = asked.filter;
   options.copies = asked.copies;
   if (options.from >= (asked.to.empty() ? now : options.to))
-    return fail(exit_usage, fmt::format("--from {} is not before {}. The time range is empty.\n"
-                                        "See `pawl replay start --help`.",
-                                        asked.from, asked.to.empty() ? "now" : "--to " + asked.to));
+    return fail_with(exit_usage,
+                     fmt::format("--from {} is not before {}. The time range is empty.\n"
+                                 "See `pawl replay start --help`.",
+                                 asked.from, asked.to.empty() ? "now" : "--to " + asked.to));
   return with_queue(asked, [&](Client& client, const Client::Queue& queue) {
     const auto number = client.start_replay(queue, options);
     if (!number) return explain_start(asked, number.error());

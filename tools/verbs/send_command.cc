@@ -11,7 +11,6 @@
 #include <ranges>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/base/check.h"
 #include "proto/text/json.h"
@@ -19,6 +18,7 @@
 #include "tools/commands.h"
 #include "tools/verbs/endpoint_connection.h"
 #include "tools/verbs/name_value.h"
+#include "tools/verbs/queue_calls.h"
 #include "tools/verbs/response_json.h"
 
 namespace pawl {
@@ -90,12 +90,6 @@ int send_one(const SendOptions& asked, SqsClient& client, const std::string& url
 
 // --- a message a line ---
 
-// A line of --jsonl: an entry of SendMessageBatch without Id, or a text that is the body.
-struct Line {
-  std::uint64_t number = 0;
-  std::string text;
-};
-
 // True: the line is a text, or an object of texts and numbers with MessageBody.
 bool is_entry(const JsonValue& line) {
   if (line.text()) return true;
@@ -122,26 +116,21 @@ void write_entry(JsonWriter& json, const SendOptions& asked, const JsonValue& li
   json.end_object();
 }
 
+// Entries of SendMessageBatch, made of lines of --jsonl.
+struct Batch {
+  std::size_t entries = 0;
+  std::size_t bytes = 0;  // of the lines
+  std::string text;       // JSON, with commas between the entries
+};
+
 // Prints the entries that were refused. Returns the number of the others; without a value the call
 // failed.
 std::optional<std::size_t> send_batch(const SendOptions& asked, SqsClient& client,
-                                      const std::string& url, const std::vector<Line>& lines,
-                                      int& code) {
-  CHECK(!lines.empty() && lines.size() <= batch_entries_max, "{} entries", lines.size());
-  std::string body;
-  JsonWriter json(body);
-  json.begin_object();
-  json.member("QueueUrl", std::string_view(url));
-  json.key("Entries");
-  json.begin_array();
-  for (const Line& line : lines) {
-    JsonDom dom;
-    const auto entry = dom.parse(line.text);
-    CHECK(entry, "line {} was checked before", line.number);
-    write_entry(json, asked, *entry, line.number);
-  }
-  json.end_array();
-  json.end_object();
+                                      const std::string& url, const Batch& batch, int& code) {
+  CHECK(batch.entries > 0 && batch.entries <= batch_entries_max, "{} entries", batch.entries);
+  std::string body = body_with("QueueUrl", url);
+  body.pop_back();
+  body += fmt::format(R"(,"Entries":[{}]}})", batch.text);
   const auto response = client.call("SendMessageBatch", body);
   if (!response) {
     code = explain_call(response.error(), asked.queue);
@@ -150,33 +139,32 @@ std::optional<std::size_t> send_batch(const SendOptions& asked, SqsClient& clien
   JsonDom dom;
   const auto document = dom.parse(response->body);
   const auto failed = document ? document->member("Failed") : std::nullopt;
-  if (!failed) return lines.size();
+  if (!failed) return batch.entries;
   for (const JsonValue entry : failed->items())
     code = fail_with(exit_failure, fmt::format("{}:{}: not sent: {}", asked.jsonl,
                                                text_of(entry, "Id"), text_of(entry, "Message")));
-  return lines.size() - failed->size();
+  return batch.entries - failed->size();
 }
 
 int send_lines(const SendOptions& asked, SqsClient& client, const std::string& url) {
   const auto content = content_of(asked.jsonl);
   if (!content) return exit_failure;
   int code = exit_ok;
-  std::size_t sent = 0, bytes = 0;
+  std::size_t sent = 0;
   std::uint64_t number = 0;
-  std::vector<Line> batch;
+  Batch batch;
   const auto send_rest = [&] {
-    const auto more =
-        batch.empty() ? std::optional<std::size_t>(0) : send_batch(asked, client, url, batch, code);
+    const auto more = batch.entries == 0 ? std::optional<std::size_t>(0)
+                                         : send_batch(asked, client, url, batch, code);
     sent += more.value_or(0);
-    batch.clear();
-    bytes = 0;
+    batch = {};
     return more.has_value();
   };
+  JsonDom dom;
   for (const auto range : std::views::split(*content, '\n')) {
     ++number;
-    std::string text(std::string_view(range.begin(), range.end()));
+    const std::string_view text(range.begin(), range.end());
     if (text.find_first_not_of(" \t\r") == text.npos) continue;
-    JsonDom dom;
     const auto line = dom.parse(text);
     if (!line || !is_entry(*line)) {
       if (send_rest()) fmt::print("{} messages sent\n", sent);
@@ -185,11 +173,13 @@ int send_lines(const SendOptions& asked, SqsClient& client, const std::string& u
                                    "and numbers with MessageBody. The lines before it are sent.",
                                    asked.jsonl, number));
     }
-    if (batch.size() == batch_entries_max || bytes + text.size() > batch_bytes_max) {
+    if (batch.entries == batch_entries_max || batch.bytes + text.size() > batch_bytes_max) {
       if (!send_rest()) return code;
     }
-    bytes += text.size();
-    batch.push_back({number, std::move(text)});
+    if (batch.entries++ > 0) batch.text += ',';
+    batch.bytes += text.size();
+    JsonWriter json(batch.text);
+    write_entry(json, asked, *line, number);
   }
   if (!send_rest()) return code;
   fmt::print("{} messages sent\n", sent);
@@ -200,15 +190,13 @@ int run_send(const SendOptions& asked) {
   const int bodies =
       (asked.has_body ? 1 : 0) + (asked.file.empty() ? 0 : 1) + (asked.jsonl.empty() ? 0 : 1);
   if (bodies != 1) return fail_with(exit_usage, "give one of BODY, --file FILE and --jsonl FILE.");
-  auto client = open_endpoint(asked.endpoint, "AmazonSQS");
-  if (!client) return exit_usage;
-  int code = exit_ok;
-  const auto url = url_of_queue(*client, asked.queue, code);
-  if (!url) return code;
-  if (!asked.jsonl.empty()) return send_lines(asked, *client, *url);
-  if (asked.file.empty()) return send_one(asked, *client, *url, asked.body);
-  const auto content = content_of(asked.file);
-  return content ? send_one(asked, *client, *url, *content) : static_cast<int>(exit_failure);
+  return with_queue(
+      asked.endpoint, asked.queue, [&](SqsClient& client, const std::string& url) -> int {
+        if (!asked.jsonl.empty()) return send_lines(asked, client, url);
+        if (asked.file.empty()) return send_one(asked, client, url, asked.body);
+        const auto content = content_of(asked.file);
+        return content ? send_one(asked, client, url, *content) : static_cast<int>(exit_failure);
+      });
 }
 
 }  // namespace
