@@ -86,6 +86,7 @@ enum class Mutant : std::uint8_t {
   replay_copies,             // a replay task sends copies again without `copies`
   forget_kept,               // a segment retained for replay is reused
   rest_forever,              // once enough space is ahead of the log, no more is made
+  forget_to_count_delete,    // the statistics keep a message that is deleted
   forget_asked_space,        // no space is made for a request larger than that of a log at rest
   forget_producers,          // recovery forgets the senders of messages after the checkpoint
   forget_producers_record,   // a checkpoint leaves out the producers

@@ -27,6 +27,7 @@
 #include "core/queue/move_task.h"
 #include "core/queue/producers.h"
 #include "core/queue/queue_config.h"
+#include "core/queue/queue_stats.h"
 #include "core/queue/replay_task.h"
 #include "core/queue/seq_index.h"
 #include "core/queue/task_pace.h"
@@ -58,6 +59,8 @@ class SendTimes {
   bool empty() const { return buckets_.empty(); }
   // The time at which the oldest bucket is past `retention`.
   Instant next_expiry(Duration retention) const;
+  // When the oldest message was sent, a bucket too early at most; `never`: none is noted.
+  Instant begin() const { return buckets_.empty() ? never : buckets_.front().opened; }
   // Drops the buckets past retention. Every message below the result is past retention too.
   // 0: none.
   Seq expire(Instant now, Duration retention);
@@ -189,7 +192,8 @@ struct Queue {
   // Messages whose bodies cannot be read, in rising order of number. The queue continues without
   // them; their records stay in the log, and the next startup tries them again.
   std::vector<TrackedMessage> set_aside;
-  UsageCounter kept;  // bytes of moves, replays and set_aside
+  UsageCounter kept;                  // bytes of moves, replays and set_aside
+  std::unique_ptr<QueueStats> stats;  // null: counted with others; core/shard/statistics.h
   Seq next_seq = 1;
   // Numbers below `reserved` may be given out before their messages are durable, once the
   // reservation is durable: it is below `reserved_durable`.

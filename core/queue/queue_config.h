@@ -41,6 +41,7 @@ enum class Attribute : std::uint8_t {
   // Internal: the scope in force at its last change, and the time of that change in ms (0: never).
   deduplication_scope_before = 14,
   deduplication_scope_since = 15,
+  lag_target = 16,  // seconds; 0: deliveries are never late
   // texts
   policy = 32,
   redrive_policy = 33,
@@ -52,7 +53,7 @@ enum class Attribute : std::uint8_t {
   topic = 37,
   topic_row = 38,  // a change of one TopicRow, never among the texts
 };
-inline constexpr std::size_t number_attributes = 16;
+inline constexpr std::size_t number_attributes = 17;
 constexpr bool is_text(Attribute a) { return static_cast<std::uint8_t>(a) >= 32; }
 
 inline constexpr Duration dedup_window = seconds(300);
@@ -109,7 +110,7 @@ struct QueueConfig {
   std::string name;
   Instant created;
   Instant modified;
-  std::array<std::int64_t, number_attributes> numbers{0, 1'048'576, 345'600, 0, 30, -1, 1, 0,
+  std::array<std::int64_t, number_attributes> numbers{0, 1'048'576, 345'600, 0, 30, -1, 1, 0, 0,
                                                       0, 0,         0,       0, 0,  0,  0, 0};
   std::vector<std::pair<Attribute, std::string>> texts;  // sorted, set attributes only
   Tags tags;
@@ -141,6 +142,7 @@ struct QueueConfig {
   Duration delay() const { return seconds(number(Attribute::delay_seconds)); }
   Duration retention() const { return seconds(number(Attribute::message_retention_period)); }
   Duration replay_retention() const { return seconds(number(Attribute::replay_retention)); }
+  Duration lag_target() const { return seconds(number(Attribute::lag_target)); }
   Duration visibility() const { return seconds(number(Attribute::visibility_timeout)); }
   Duration wait() const { return seconds(number(Attribute::receive_message_wait_time_seconds)); }
 };

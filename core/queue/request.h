@@ -27,6 +27,7 @@
 #include "core/base/time.h"
 #include "core/queue/move_task.h"
 #include "core/queue/queue_config.h"
+#include "core/queue/queue_stats.h"
 #include "core/queue/receipt.h"
 #include "core/queue/replay_task.h"
 
@@ -137,11 +138,13 @@ struct Delivery {
   Instant first_received;
   // from the log
   Instant sent;
-  MessageId id;  // set if the message kept its id from another queue; zero: see message_id()
+  Instant deliver_at;  // `sent` and its delay
+  MessageId id;        // set if the message kept its id from another queue; zero: see message_id()
   Content content;
 
-  void take(Instant sent_at, const MessageId& kept_id, const Content& stored) {
+  void take(Instant sent_at, Instant available, const MessageId& kept_id, const Content& stored) {
     sent = sent_at;
+    deliver_at = available;
     id = kept_id;
     content = stored;
   }
@@ -178,9 +181,28 @@ struct QueueCounts {
   std::uint64_t state_bytes = 0;  // memory of their state in the shard, without bodies
 };
 
+// Figures of one queue or of several for an operator: core/queue/queue_stats.h.
+struct QueueFigures {
+  QueueSums sums;
+  std::uint64_t message_ms = 0;
+  LeaseTimes leases;  // one queue's
+  double sent_per_second = 0, deleted_per_second = 0;
+};
+
 struct ListedQueue {
   ConfigPtr config;
   QueueCounts counts;
+  // With QueueSlice::wants_figures: the message with the lowest number, and when it was sent.
+  Seq oldest = 0;
+  LogPos position = log_pos_none;
+  Instant oldest_sent = never;  // never: there is none
+};
+
+// Figures that a shard tells once, with the last slice of its list.
+struct ShardFigures {
+  QueueFigures all, others;  // of all queues since the start; of those without a label
+  DeliveryTimes delivery_times;
+  Instant now;
 };
 
 // Parameters and results of list_queues. A list is a series of slices: each begins at the `next` of
@@ -189,9 +211,14 @@ struct QueueSlice {
   // One slice looks at so many rows of the directory, those of topics and other shards included;
   // core/shard/queue_list.h has the time that this takes.
   static constexpr std::uint32_t rows_max = 512;
-  std::uint32_t rows = rows_max;    // in: 1..rows_max
-  std::vector<ListedQueue> queues;  // out: in order of their ids
-  QueueId next = QueueId::none;     // out: begin of the next slice; none: this was the last
+  std::uint32_t rows = rows_max;      // in: 1..rows_max
+  bool wants_figures = false;         // in; then queues without a label are not listed but summed
+  std::vector<ListedQueue> queues;    // out: in order of their ids
+  std::vector<QueueFigures> figures;  // out: of each of `queues`
+  QueueCounts others;                 // in, out
+  Instant others_oldest = never;      // in, out
+  ShardFigures shard;                 // out, with the last slice
+  QueueId next = QueueId::none;       // out: begin of the next slice; none: this was the last
 };
 
 // A message as a peek finds it. Its body is in a delivery with the same number, unless its state is

@@ -16,8 +16,9 @@ using State = Slot::State;
 
 // The messages from `first` on become visible once they are durable, or with `at_once` as soon as
 // they have their log positions.
-void CommitQueue::sent(Queue& queue, Seq first, bool at_once, Instant now) {
+void CommitQueue::sent(Queue& queue, Seq first, QueueCounter came, bool at_once, Instant now) {
   CHECK(first < queue.next_seq, "seq {} of {}", first, queue.next_seq);
+  count(queue, came, queue.next_seq - first, now);
   const bool armed = !queue.times.empty();
   // No noted message is left. Messages sent in this turn join the next bucket, of the same time.
   if (queue.index.size() == 0 && queue.set_aside.empty()) queue.times.clear();
@@ -31,6 +32,18 @@ void CommitQueue::sent(Queue& queue, Seq first, bool at_once, Instant now) {
                       .count = static_cast<std::uint32_t>(queue.next_seq - first)};
   if (at_once) return at_once_.push_back(commit);
   push(commit);
+}
+
+// As Statistics::leave() for messages that leave, but written out here: a send that is alone pays
+// for each source file that it enters.
+inline void CommitQueue::count(const Queue& queue, QueueCounter came, std::uint64_t messages,
+                               Instant now) {
+  QueueSums* const own = queue.stats == nullptr ? &state_.statistics.others : &queue.stats->sums;
+  for (QueueSums* const sums : {own, &state_.statistics.all}) {
+    sums->counters[static_cast<std::size_t>(came)] += messages;
+    sums->messages += messages;
+    sums->moments -= messages * static_cast<std::uint64_t>(now.ms);
+  }
 }
 
 void CommitQueue::reserved(const Queue& queue, Seq reserved) {

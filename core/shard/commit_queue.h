@@ -27,8 +27,8 @@ class CommitQueue {
       : state_(state), polls_(polls), states_(states), retention_(retention) {}
 
   // The messages from `first` on become visible once they are durable, or with `at_once` as soon as
-  // they have their log positions.
-  void sent(Queue& queue, Seq first, bool at_once, Instant now);
+  // they have their log positions. `came`: the counter of the statistics, sent or arrived.
+  void sent(Queue& queue, Seq first, QueueCounter came, bool at_once, Instant now);
   // Numbers below `reserved` may be given out once this is durable.
   void reserved(const Queue& queue, Seq reserved);
   // The move task may begin once its start is durable.
@@ -46,6 +46,8 @@ class CommitQueue {
   std::uint64_t memory() const { return commits_.capacity() * sizeof(Commit); }
 
  private:
+  void count(const Queue& queue, QueueCounter came, std::uint64_t messages, Instant now);
+
   struct Commit {  // messages, reserved numbers, or a task
     QueueId queue = QueueId::none;
     std::uint32_t task = 0;

@@ -124,6 +124,7 @@ void DirectoryRequests::put_config(const ConfigPtr& config, Instant now) {
   CHECK(latest == nullptr || latest->owner == config->owner, "queue {} moves to shard {}",
         raw(config->id), raw(config->owner));
   state_.directory.write().put(config);
+  if (latest == nullptr) state_.statistics.created(*config);
   replays_.note_retention(latest, config);
   Queue* const existing = state_.existing_queue(raw(config->id));
   if (existing == nullptr) return;
@@ -140,6 +141,7 @@ void DirectoryRequests::drop_queue(QueueId id, Effects& effects) {
   if (const ConfigPtr* const known = state_.directory->find(id); known != nullptr) {
     const ConfigPtr latest = *known;
     state_.directory.write().drop(id);
+    state_.statistics.deleted(id);
     replays_.note_retention(latest, nullptr);
   }
   Queue* const existing = state_.existing_queue(raw(id));
@@ -150,7 +152,7 @@ void DirectoryRequests::drop_queue(QueueId id, Effects& effects) {
   if (queue.retention_armed != never) state_.timers.cancelled();
   if (queue.moves && queue.moves->timer_armed) state_.timers.cancelled();
   if (queue.forget_armed) state_.timers.cancelled();
-  reclaimer_.retire_deleted(queue);
+  reclaimer_.retire_deleted(queue, effects);
   state_.drop_queue(id);
 }
 

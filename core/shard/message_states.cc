@@ -154,6 +154,7 @@ std::size_t MessageStates::expire_lease(std::uint32_t row) {
   if (queue == nullptr || queue->index.find(lease.seq(first)) != IndexEntry::lease(row, first))
     return 1;
   const std::uint32_t members = lease.members();
+  state_.statistics.count(*queue, QueueCounter::lease_expired, members);
   for (std::uint32_t left = members; left > (MUTANT(forget_lease_member) ? 1 : 0); --left)
     show(*queue, break_out(*queue, IndexEntry::lease(row, lease.first())));
   return members;
@@ -294,6 +295,7 @@ void MessageStates::set_aside(QueueId id, Seq seq) {
   if (!indexed.in_log()) message = tracked_message_of(*queue, seq, indexed);
   std::vector<LogPos> kept;
   erase(*queue, seq, indexed, kept);
+  state_.statistics.leave(*queue, QueueCounter::set_aside);
   CHECK(kept.size() == 1, "seq {} is not in the log", seq);
   message.position = kept.front();
   const auto at = std::ranges::lower_bound(queue->set_aside, seq, {}, &TrackedMessage::seq);

@@ -4,8 +4,8 @@
 //   slice from id 0 --next--> slice from `next` --next--> ... --> next is none: the list is complete
 //
 // Every shard knows the directory of all shards, so a slice is bounded by the rows that it visits.
-// Nothing changes: the list makes no state for a queue that has had no message, and its response
-// waits for no flush.
+// The list makes no state for a queue that has had no message, and its response waits for no flush.
+// With figures it brings the rates of the queues up to date; nothing else changes.
 //
 // Limits: QueueSlice::rows_max rows a slice. Of 100,000 queues, 512 take 0.09 ms with cold caches,
 //         0.25 ms at most.

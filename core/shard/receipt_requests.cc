@@ -72,10 +72,21 @@ Errc ReceiptRequests::delete_message(Queue& queue, const ReceiptEntry& entry, Re
       return Errc::receipt_expired;
   }
   if (transfers_.hold_delete(key, request)) return Errc::ok;
+  count_delete(queue, *receipt, indexed);
   // In a standard queue an old handle deletes, too: a delete with a success response must hold.
   states_.erase(queue, receipt->seq, indexed, effects.freed);
   if (!MUTANT(forget_delete_record)) effects.deletes.push_back({queue.id, receipt->seq});
   return Errc::ok;
+}
+
+void ReceiptRequests::count_delete(Queue& queue, const Receipt& receipt, IndexEntry indexed) {
+  if (indexed.in_log())  // a crash lost the record of the delivery
+    return state_.statistics.done(queue, state_.statistics.now, 1, false);
+  if (indexed.is_lease())
+    return state_.statistics.done(queue, state_.leases[indexed.lease()].received, 1, true);
+  const Slot& slot = state_.slots[indexed.slot()];
+  const bool in_time = slot.state == State::in_flight && slot.nonce == receipt.nonce;
+  state_.statistics.done(queue, slot.since, slot.receive_count, in_time);
 }
 
 // Messages set aside are deleted like others; else they would be back after the next startup.
@@ -128,6 +139,7 @@ Errc ReceiptRequests::change_one(Queue& queue, const ReceiptEntry& entry, Instan
   if (entry.visibility.ms > 0) {
     states_.hide(queue, row, State::in_flight, now, entry.visibility);
   } else {
+    if (slot.state == State::in_flight) state_.statistics.count(queue, QueueCounter::returned);
     slot.deadline = now;
     states_.show(queue, row);
   }

@@ -30,6 +30,7 @@ class ReceiptRequests {
  private:
   Errc delete_message(Queue& queue, const ReceiptEntry& entry, Request& request, Instant now,
                       Effects& effects);
+  void count_delete(Queue& queue, const Receipt& receipt, IndexEntry indexed);
   static Errc delete_set_aside(Queue& queue, const Receipt& receipt, Effects& effects);
   Errc change_one(Queue& queue, const ReceiptEntry& entry, Instant now, Effects& effects);
   Result<Receipt> open(const ReceiptHandle& handle, const Queue& queue, Instant now) const;

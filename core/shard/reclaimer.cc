@@ -21,7 +21,7 @@ void Reclaimer::purge(Queue& queue, Request& request, Instant now, Effects& effe
     return;
   }
   queue.purged_at = now;
-  retire(queue);
+  retire(queue, effects);
   if (MUTANT(purge_forgets_producers)) queue.producers.reset();
   if (!MUTANT(forget_purge_record)) {
     effects.purges.push_back({.queue = queue.id, .below = queue.next_seq, .at = now});
@@ -30,8 +30,15 @@ void Reclaimer::purge(Queue& queue, Request& request, Instant now, Effects& effe
 }
 
 // Deletes all messages of the queue; later turns free their memory.
-void Reclaimer::retire(Queue& queue) {
+void Reclaimer::retire(Queue& queue, const Effects& effects) {
   CHECK(queue.low <= queue.next_seq, "from {} to {}", queue.low, queue.next_seq);
+  // The index gets the messages of this turn at its end.
+  const auto of_this_turn = std::ranges::count_if(effects.sends, [&](const SendRecord& record) {
+    return record.queue == queue.id && record.seq >= queue.low &&
+           queue.index.find(record.seq).absent();
+  });
+  state_.statistics.leave(queue, QueueCounter::purged,
+                          queue.index.size() + static_cast<std::uint64_t>(of_this_turn));
   retired_.push_back({std::move(queue.index), std::move(queue.groups),
                       MUTANT(purge_keeps_dedup) ? nullptr : std::move(queue.fifo),
                       std::move(queue.aged), nullptr, std::exchange(queue.set_aside, {}),
@@ -45,8 +52,8 @@ void Reclaimer::retire(Queue& queue) {
   queue.low = queue.next_seq;
 }
 
-void Reclaimer::retire_deleted(Queue& queue) {
-  retire(queue);
+void Reclaimer::retire_deleted(Queue& queue, const Effects& effects) {
+  retire(queue, effects);
   retired_.back().producers = std::move(queue.producers);
 }
 

@@ -25,10 +25,10 @@ class Reclaimer {
   Reclaimer(ShardState& state, MessageStates& states) : state_(state), states_(states) {}
 
   void purge(Queue& queue, Request& request, Instant now, Effects& effects);
-  // Detaches all messages of the queue; later turns free their memory.
-  void retire(Queue& queue);
+  // Detaches all messages of the queue, those of this turn too; later turns free their memory.
+  void retire(Queue& queue, const Effects& effects);
   // Detaches its producers too: a purge keeps them.
-  void retire_deleted(Queue& queue);
+  void retire_deleted(Queue& queue, const Effects& effects);
   void reclaim(Effects& effects);
   bool idle() const { return retired_.empty(); }
   std::uint64_t memory() const {

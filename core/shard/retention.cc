@@ -40,6 +40,7 @@ void Retention::expire_retention(Queue& queue, Instant now, Effects& effects) {
     if (queue.index.find(seq).absent()) continue;
     states_.erase(queue, seq, effects.freed);
     effects.deletes.push_back({queue.id, seq});
+    state_.statistics.leave(queue, QueueCounter::expired);
   }
   queue.expired = std::max(queue.expired, queue.times.expire(now, retention));
   const std::uint64_t before = queue.index.size();
@@ -51,7 +52,8 @@ void Retention::expire_retention(Queue& queue, Instant now, Effects& effects) {
   const bool more = seq != 0 && seq < queue.expired;
   const Seq below = more ? seq : queue.expired;
   queue.low = std::max(queue.low, below);
-  if (queue.index.size() < before) {
+  if (const std::uint64_t gone = before - queue.index.size(); gone > 0) {
+    state_.statistics.leave(queue, QueueCounter::expired, gone);
     // Recorded, so that a longer retention set later does not bring them back after a restart.
     effects.purges.push_back({.queue = queue.id, .below = below, .at = Instant{}});
   }

@@ -48,7 +48,7 @@ void SendRequests::send(Queue& queue, Request& request, Instant now, Effects& ef
   if (durability != Durability::fsync && queue.next_seq <= queue.reserved_durable)
     request.durability = durability;
   if (queue.next_seq > first)
-    commits_.sent(queue, first, request.durability == Durability::memory, now);
+    commits_.sent(queue, first, QueueCounter::sent, request.durability == Durability::memory, now);
   // The response to a duplicate waits too: the original may not be durable yet.
   effects.replies.push_back({&request, accepted});
 }
@@ -70,7 +70,7 @@ void SendRequests::fan_out(Request& request, Instant now, Effects& effects) {
     accepted |= entry.dedup_by.empty() || queue->config->is_fifo()
                     ? send_to(*queue, request.sends, {}, now, effects)
                     : send_unless_known(*queue, entry, now, effects);
-    if (queue->next_seq > first) commits_.sent(*queue, first, false, now);
+    if (queue->next_seq > first) commits_.sent(*queue, first, QueueCounter::sent, false, now);
     target.error = entry.error;
     target.seq = entry.seq;
     target.duplicate = entry.duplicate;
@@ -177,6 +177,7 @@ bool SendRequests::send_once(Queue& queue, SendEntry& entry, const ProducerParam
   if (const std::optional<Seq> first = producers.find(key)) {
     entry.seq = *first;
     entry.duplicate = true;
+    state_.statistics.count(queue, QueueCounter::deduplicated);
     return !MUTANT(duplicate_reply_early);
   }
   if (!history_.make_room(producers, key, producer.floor)) {
@@ -223,6 +224,7 @@ bool SendRequests::is_duplicate(Queue& queue, SendEntry& entry, const TextKey& k
   if (MUTANT(restart_window)) queue.fifo->dedup.add(key, first, now);
   entry.seq = first;
   entry.duplicate = true;
+  if (!queue.config->is_topic()) state_.statistics.count(queue, QueueCounter::deduplicated);
   return true;
 }
 

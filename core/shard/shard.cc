@@ -15,6 +15,7 @@ Shard::Shard(const ShardIdentity& identity, const ShardLimits& limits, Instant s
 
 void Shard::apply(Request& request, Instant now, Effects& effects) {
   CHECK(request.waiter == 0, "the request waits in row {}", request.waiter);
+  state_.statistics.now = now;
   if (changes_directory(request.op)) return changes_.apply(request, now, effects);
   if (request.op == Op::transfer) return apply_transfer(request, now, effects);
   if (request.op == Op::fan_out) return sends_.fan_out(request, now, effects);
@@ -96,6 +97,13 @@ void Shard::release_waiters(Effects& effects) {
   for (const auto& [id, queue] : *state_.queues) polls_.answer_all(*queue, Errc::ok, effects);
 }
 
+void Shard::appended(Effects& effects, Lsn lsn) {
+  commits_.appended(effects, lsn);
+#ifdef PAWL_MUTANTS
+  state_.statistics.check(state_.queues);
+#endif
+}
+
 void Shard::match(Instant now, Effects& effects) {
   if (state_.armed.take(ShardPart::match)) receives_.match(now, effects);
 }
@@ -109,6 +117,7 @@ Instant Shard::next_deadline() {
 bool Shard::expire(Instant passed, Instant now, Effects& effects) {
   CHECK(passed <= now, "passed {}, now {}", passed.ms, now.ms);
   state_.pages.begin_turn();
+  state_.statistics.now = now;
   check_armed();
   if (state_.armed.take(ShardPart::reclaim)) {
     reclaimer_.reclaim(effects);
@@ -205,6 +214,8 @@ std::size_t Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effec
   if (queue == nullptr) return 1;
   const IndexEntry indexed = queue->index.find(slot.seq);
   if (!indexed.is_slot() || indexed.slot() != entry.subject) return 1;
+  if (slot.state == Slot::State::in_flight)
+    state_.statistics.count(*queue, QueueCounter::lease_expired);
   states_.show(*queue, entry.subject);
   return 1;
 }
@@ -233,6 +244,12 @@ std::vector<std::pair<QueueId, std::uint64_t>> Shard::queues_with_messages() con
 
 // --- figures ---
 
+void Shard::delivered(QueueId id, std::span<const Delivery> deliveries, Instant now) {
+  state_.statistics.now = now;
+  Queue* const queue = state_.find_queue(id);
+  if (queue != nullptr) state_.statistics.delivered(*queue, deliveries);
+}
+
 ShardMemory Shard::memory() const {
   const ShardState& s = state_;
   return {.index = s.pages.bytes() + s.times_bytes,
@@ -243,8 +260,8 @@ ShardMemory Shard::memory() const {
           .queues = s.directory->table_memory() + s.directory->config_memory() / s.identity.shards +
                     s.deleted_names->memory() + s.kept_bytes +
                     s.queues->size() * ShardState::queue_bytes +
-                    s.queues->bucket_count() * sizeof(void*) + reclaimer_.memory() +
-                    commits_.memory(),
+                    s.queues->bucket_count() * sizeof(void*) + s.statistics.memory() +
+                    reclaimer_.memory() + commits_.memory(),
           .waiting = polls_.memory() + transfers_.memory()};
 }
 

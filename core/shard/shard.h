@@ -63,13 +63,15 @@ class Shard {
   void match(Instant now, Effects& effects);
   // The log has placed the records of this turn. The sent messages may be delivered once the log is
   // durable up to `lsn`.
-  void appended(Effects& effects, Lsn lsn) { commits_.appended(effects, lsn); }
+  void appended(Effects& effects, Lsn lsn);
   void committed(Lsn durable, Instant now) { commits_.committed(durable, now); }
   // Before this time expire() has nothing to do.
   Instant next_deadline();
   // match() or, for ShardPart::replay, the caller has work.
   bool armed(ShardPart part) const { return state_.armed.has(part); }
 
+  // A receive leaves with these bodies.
+  void delivered(QueueId queue, std::span<const Delivery> deliveries, Instant now);
   // The body of a message cannot be read: its queue continues without it. The next startup tries it
   // again.
   void set_aside(QueueId queue, Seq seq) { states_.set_aside(queue, seq); }
@@ -81,10 +83,8 @@ class Shard {
   // --- relocation: see wal/relocation.h ---
   // Position of a message's record; log_pos_none: the message no longer exists.
   LogPos position_of(QueueId queue, Seq seq) { return states_.position_of(queue, seq); }
-  // The record has been relocated to `position`. The message must exist.
-  void relocated(QueueId queue, Seq seq, LogPos position) {
-    states_.relocated(queue, seq, position);
-  }
+  // The record has been relocated. The message must exist.
+  void relocated(QueueId queue, Seq seq, LogPos to) { states_.relocated(queue, seq, to); }
 
   // --- transfers: see core/queue/transfer.h ---
   // The content has been read: finds the target. On failure the request has the error and returns

@@ -33,7 +33,8 @@ ShardState::ShardState(const ShardIdentity& own, const ShardLimits& limits_given
       timers(Instant{std::max<std::int64_t>(1, start.ms) - 1},
              std::min(TimerWheel::sweep_slack, limits.spare_bytes / sizeof(TimerEntry)),
              std::min(TimerWheel::spares_max, limits.spare_bytes / TimerWheel::chunk_bytes)),
-      leases(slots.write(), timers, timer_lease, limits.spare_bytes) {
+      leases(slots.write(), timers, timer_lease, limits.spare_bytes),
+      statistics(limits.labelled_queues_max, start) {
   CHECK(own.shards >= 1 && own.shards <= shards_max, "{} shards", own.shards);
   CHECK(limits.first_number >= 1 && limits.first_number <= seq_max, "{}", limits.first_number);
   CHECK(raw(own.id) < own.shards, "shard {} of {}", raw(own.id), own.shards);
@@ -46,6 +47,7 @@ Queue* ShardState::find_queue(QueueId id) {
   if (config == nullptr || (*config)->owner != identity.id) return nullptr;
   Queue& queue = make_queue(id);  // the first message of a queue
   queue.config = *config;
+  statistics.begin(queue);
   return latest_ = &queue;
 }
 
@@ -70,6 +72,7 @@ void ShardState::drop_queue(QueueId id) {
   CHECK(queue->index.size() == 0, "{} messages of queue {}", queue->index.size(), raw(id));
   CHECK(queue->waiters.empty(), "a receive waits for queue {}", raw(id));
   if (latest_ == queue) latest_ = nullptr;
+  statistics.end(*queue);
   queues.write().erase(raw(id));
 }
 

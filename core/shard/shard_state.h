@@ -24,6 +24,7 @@
 #include "core/queue/queue.h"
 #include "core/queue/receipt.h"
 #include "core/queue/slot.h"
+#include "core/shard/statistics.h"
 
 namespace pawl {
 
@@ -50,7 +51,8 @@ struct ShardLimits {
   std::size_t slice_entries = 512;   // checkpoint entries in a turn
   std::size_t replays_max = 1024;    // replay tasks remembered: 4.5 KiB each at most
   std::size_t replays_running = 64;  // running replay tasks
-  Seq first_number = 1;              // first number in a new queue; tests begin near the last
+  std::size_t labelled_queues_max = LabelledQueues::most_default;  // of all shards together
+  Seq first_number = 1;  // first number in a new queue; tests begin near the last
   // Freed memory kept for reuse, for each of slots, leases, index and timers.
   std::size_t spare_bytes = 1 << 20;
 
@@ -168,6 +170,7 @@ struct ShardState {
   TimerWheel timers;  // each part arms and cancels the timers of its kind; the shard fires them
   WrittenBy<Leases, MessageStates> leases;  // reserves rows of `slots`
   WrittenBy<bool, Shard> stopping;          // the server is stopping: no transfer begins
+  Statistics statistics;                    // each part counts what it does to messages
 
  private:
   Queue* latest_ = nullptr;  // the queue found last

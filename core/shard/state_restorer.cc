@@ -244,6 +244,8 @@ void StateRestorer::finish(Instant passed, Instant now, std::vector<LogPos>& fre
   // `never`: handles of version 1 were issued until this startup. Time has gone on behind the
   // newest frame.
   if (state_.upgraded == never) state_.upgraded.write() = now - milliseconds(1);
+  state_.statistics.now = now;
+  state_.statistics.label(state_.directory);
   for (auto it = state_.queues->begin(); it != state_.queues->end();) {
     Queue& queue = *(it++)->second;  // which may be dropped
     const ConfigPtr* const config = state_.directory->find(queue.id);
@@ -255,6 +257,7 @@ void StateRestorer::finish(Instant passed, Instant now, std::vector<LogPos>& fre
     CHECK((*config)->owner == state_.identity.id);  // ShardEngine::adopt() has looked
     queue.config = *config;
     resume(queue, passed, now);
+    state_.statistics.begin(queue);
   }
   replays_.count_retentions();
 }

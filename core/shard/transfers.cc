@@ -217,7 +217,7 @@ void Transfers::accept(Transfer& transfer, Instant now, Effects& effects) {
                   .last_received = transfer.last_received},
       .subscription = transfer.content.subscription
   });
-  commits_.sent(*queue, seq, false, now);
+  commits_.sent(*queue, seq, QueueCounter::arrived, false, now);
 }
 
 // At the source: the target has the message durably, or refused it.
@@ -243,6 +243,7 @@ Queue* Transfers::commit(Transfer& transfer, Instant now, Effects& effects) {
     if (there && transfer.deleted) {
       states_.erase(*queue, from.seq, indexed, effects.freed);
       effects.deletes.push_back({from.queue, from.seq});
+      state_.statistics.leave(*queue, QueueCounter::deleted);
     } else if (there && transfer.request.error == Errc::corrupt) {
       states_.set_aside(from.queue, from.seq);
     } else if (there) {
@@ -250,7 +251,11 @@ Queue* Transfers::commit(Transfer& transfer, Instant now, Effects& effects) {
     }
     return transfer.task == 0 ? nullptr : queue;
   }
-  if (!indexed.absent()) states_.erase(*queue, from.seq, effects.freed);
+  if (!indexed.absent()) {
+    states_.erase(*queue, from.seq, effects.freed);
+    state_.statistics.leave(
+        *queue, transfer.task == 0 ? QueueCounter::dead_lettered : QueueCounter::redriven);
+  }
   // Logged even if the message is gone meanwhile: the record of that may not be durable yet. During
   // recovery, however, the record that deleted the message has also counted it for its task.
   if (queue != nullptr && transfer.task != 0 &&
@@ -296,6 +301,7 @@ void Transfers::forget(Transfer& transfer, Effects& effects) {
     queue->set_aside.erase(aside);
   } else {
     states_.erase(*queue, transfer.accepted_seq, indexed, effects.freed);
+    state_.statistics.leave(*queue, QueueCounter::deleted);
   }
   effects.deletes.push_back({queue->id, transfer.accepted_seq});
 }

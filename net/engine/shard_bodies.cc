@@ -9,6 +9,21 @@
 #include "net/engine/shard_loop.h"
 
 namespace pawl {
+namespace {
+
+// Their records are all copied, and stay where they are.
+void take_copies(const Request& request, std::span<Delivery> fetched) {
+  for (Delivery& delivery : fetched) {
+    CHECK(delivery.copy < request.route.copied.size(), "at {} of {}", delivery.copy,
+          request.route.copied.size());
+    const StoredMessage stored = trusted_message(
+        reinterpret_cast<const std::byte*>(request.route.copied.data()) + delivery.copy,
+        request.queue);
+    delivery.take(stored.sent, stored.deliver_at, stored.carried.id, stored.content);
+  }
+}
+
+}  // namespace
 
 void ShardLoop::want(LogPos position, Request& request, std::uint32_t delivery) {
   CHECK(position != log_pos_none);
@@ -102,7 +117,7 @@ void ShardLoop::take_body(Request& request, Delivery& delivery, const std::byte*
       delivery.copy = request.route.copied.size();
       request.route.copied.append(reinterpret_cast<const char*>(record), bytes);
     } else {
-      delivery.take(stored.sent, stored.carried.id, stored.content);
+      delivery.take(stored.sent, stored.deliver_at, stored.carried.id, stored.content);
     }
   }
   if (record != nullptr) return;
@@ -139,15 +154,8 @@ void ShardLoop::resolve(Request& request) {
     request.delivered -= request.unreadable;
   }
   if (shortened) request.delivered -= std::exchange(request.unfetched, 0);
-  if (request.route.copied.empty()) return;
-  for (Delivery& delivery : fetched) {
-    CHECK(delivery.copy < request.route.copied.size(), "at {} of {}", delivery.copy,
-          request.route.copied.size());
-    const StoredMessage stored = trusted_message(
-        reinterpret_cast<const std::byte*>(request.route.copied.data()) + delivery.copy,
-        request.queue);
-    delivery.take(stored.sent, stored.carried.id, stored.content);
-  }
+  if (!request.route.copied.empty()) take_copies(request, fetched);
+  if (request.op == Op::receive) shard_->delivered(request.queue, fetched, now_);
 }
 
 // Copies messages that move to another queue out of the log while the log surely has them.

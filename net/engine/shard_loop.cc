@@ -5,6 +5,7 @@
 
 #include "core/base/check.h"
 #include "core/base/mutant.h"
+#include "net/engine/message_ages.h"
 #include "wal/format/message_records.h"
 #include "wal/format/records.h"
 
@@ -306,6 +307,8 @@ void ShardLoop::append(Instant now) {
     if (request.route.unflushed || lsn <= log_->committed()) request.durability = Durability::fsync;
     // Bodies are copied for a waiting response, because they may be deleted before it leaves, and
     // for another shard, because it cannot read them here.
+    if (request.op == Op::list_queues && request.slice->wants_figures)
+      find_ages(*log_, *request.slice);
     if (request.op == Op::receive || request.op == Op::peek)
       fetch(request, request.route.unflushed || request.home != port_->self());
     if (request.route.unflushed) {

@@ -89,6 +89,7 @@ constexpr Row table[] = {
     choice("FifoThroughputLimit", A::fifo_throughput_limit, "perQueue", "perMessageGroupId"),
     {"x-durability", RowKind::choice, A::durability, 0, 2, Fifo::either, durability_words, true},
     own_seconds("x-replay-retention", A::replay_retention, replay_retention_max_s),
+    own_seconds("x-lag-target", A::lag_target, 1209600),
 };
 static_assert(std::size(table) <= 32);
 

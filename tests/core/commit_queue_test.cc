@@ -14,7 +14,7 @@ class CommitQueueTest : public testing::Test {
   Seq send(bool at_once = false) {
     const Seq seq = queue_.next_seq++;
     parts_.effects.sends.push_back({.queue = queue_.id, .seq = seq, .position = 1'000 + seq});
-    commits_.sent(queue_, seq, at_once, ShardParts::start);
+    commits_.sent(queue_, seq, QueueCounter::sent, at_once, ShardParts::start);
     return seq;
   }
   void appended(Lsn lsn) {

@@ -138,7 +138,7 @@ TEST_F(MessageStatesTest, ShowTheMessagesOfALeaseThatExpires) {
 
 TEST_F(MessageStatesTest, ShowNothingOfALeaseWhoseQueueWasPurged) {
   const std::uint32_t row = lease_out(3);
-  parts_.reclaimer.retire(queue_);
+  parts_.reclaimer.retire(queue_, parts_.effects);
   parts_.add_message(queue_);
   EXPECT_EQ(states_.expire_lease(row), 1u);
   EXPECT_EQ(queue_.visible(), 1u);

@@ -14,7 +14,7 @@ TEST(Reclaimer, FreesABoundedPartInEachTurn) {
   Queue& queue = parts.make_queue("q");
   const std::size_t messages = 3 * SeqIndex::page_entries;
   for (std::size_t i = 0; i < messages; ++i) parts.add_message(queue);
-  parts.reclaimer.retire(queue);
+  parts.reclaimer.retire(queue, parts.effects);
   EXPECT_EQ(queue.index.size(), 0u);
   EXPECT_EQ(queue.low, queue.next_seq);
   int turns = 0;
@@ -35,7 +35,7 @@ TEST(Reclaimer, FreesSlotsTimersAndMessagesSetAside) {
   const std::uint32_t row = parts.add_tracked(queue, Slot::State::visible);
   parts.states.hide(queue, row, Slot::State::in_flight, ShardParts::start, seconds(30));
   parts.states.set_aside(queue.id, parts.add_message(queue));
-  parts.reclaimer.retire(queue);
+  parts.reclaimer.retire(queue, parts.effects);
   EXPECT_EQ(queue.in_flight + queue.slots + queue.set_aside.size(), 0u);
   EXPECT_GT(parts.reclaimer.memory(), 0u);
   while (!parts.reclaimer.idle()) parts.reclaimer.reclaim(parts.effects);

@@ -9,8 +9,9 @@ namespace {
 TEST(Delivery, TakesItsContentFromTheLogAndKeepsTheStateFromTheShard) {
   Delivery delivery{.position = 4160, .seq = 7, .receive_count = 2, .first_received = {5000}};
   const Content stored{.body = "b", .group = "g"};
-  delivery.take(Instant{1000}, MessageId{1, 2}, stored);
+  delivery.take(Instant{1000}, Instant{1500}, MessageId{1, 2}, stored);
   EXPECT_EQ(delivery.sent, Instant{1000});
+  EXPECT_EQ(delivery.deliver_at, Instant{1500});
   EXPECT_EQ(delivery.id, (MessageId{1, 2}));
   EXPECT_EQ(delivery.content.body, "b");
   EXPECT_EQ(delivery.content.group, "g");

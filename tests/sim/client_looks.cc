@@ -29,11 +29,13 @@ void Clients::list_all() {
 // asks for the next one.
 void Clients::list_queues() {
   for (std::uint32_t shard = 0; shard < plan_.shards; ++shard)
-    list_queues(ShardId{static_cast<std::uint8_t>(shard)}, QueueId::none);
+    for (const bool figures : {false, true})
+      list_queues(ShardId{static_cast<std::uint8_t>(shard)}, QueueId::none, figures);
 }
 
-void Clients::list_queues(ShardId shard, QueueId from) {
+void Clients::list_queues(ShardId shard, QueueId from, bool figures) {
   Call& call = make(Op::list_queues, plan_.clients, 0);
+  call.slice.wants_figures = figures;
   call.target = shard;
   call.request.queue = from;
   call.slice.rows = 2;

@@ -242,7 +242,7 @@ void Clients::recognise(Call& call) {
     Delivery& delivery = call.deliveries[i];
     if (call.request.route.unread > 0 || i >= call.request.delivered - call.request.unfetched) {
       const StoredMessage stored = world_->stored(call.target, call.request.queue, delivery);
-      delivery.take(stored.sent, stored.carried.id, stored.content);
+      delivery.take(stored.sent, stored.deliver_at, stored.carried.id, stored.content);
     }
     call.messages.push_back(model_->recognise(call, delivery));
     call.seqs.push_back(delivery.seq);
@@ -290,7 +290,7 @@ void Clients::hear(Call& call, const Turn& turn) {
   }
   finish(call);
   if (call.op == Op::list_queues && call.slice.next != QueueId::none)
-    list_queues(call.target, call.slice.next);
+    list_queues(call.target, call.slice.next, call.slice.wants_figures);
   if (call.op == Op::peek && call.request.error == Errc::ok && call.peek.next != 0)
     peek(call.client, call.queue, call.peek.next, call.request.receive.bytes_max);
 }

@@ -68,7 +68,7 @@ class Clients final : public BrokerObserver {
   Call& make(Op op, std::uint32_t client, std::uint32_t queue);
   void begin(Call& call);
   void submit(Call& call);
-  void list_queues(ShardId shard, QueueId from);
+  void list_queues(ShardId shard, QueueId from, bool figures);
   Call& peek(std::uint32_t client, std::uint32_t queue, Seq from, std::uint64_t bytes_max);
   void finish(Call& call);
   void recognise(Call& call);

@@ -327,6 +327,7 @@ class Model {
   void answered_set(const Call& call, const Turn& turn);
   void answered_purge(const Call& call, const Turn& turn);
   void answered_count(const Call& call, const Turn& turn);
+  void check_figures(const Call& call);
   void answered_queues(const Call& call, const Turn& turn);
   void answered_peek(const Call& call, const Turn& turn);
   // The state of a message when a call is decided, as far as the model knows it.

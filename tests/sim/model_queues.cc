@@ -354,9 +354,26 @@ void Model::check_counts(const Call& call, const Turn& turn, QueueRow& queue,
   }
 }
 
+// Each message is counted, in one state at most; those on their way to another queue in none.
+void Model::check_figures(const Call& call) {
+  const QueueSlice& slice = call.slice;
+  const std::size_t wanted = slice.wants_figures ? slice.queues.size() : 0;
+  if (slice.figures.size() != wanted)
+    trace_->broken("figures are of the queues listed", "{} of {}", slice.figures.size(), wanted);
+  for (std::size_t i = 0; i < slice.figures.size(); ++i) {
+    const QueueCounts& counts = slice.queues[i].counts;
+    const std::uint64_t there = slice.figures[i].sums.messages;
+    if (counts.visible + counts.in_flight + counts.delayed > there)
+      trace_->broken("figures have the messages", "queue {}: {} + {} + {} of {}",
+                     raw(slice.queues[i].config->id), counts.visible, counts.in_flight,
+                     counts.delayed, there);
+  }
+}
+
 // A slice of the list has each queue of its range that is there, and its counts.
 void Model::answered_queues(const Call& call, const Turn& turn) {
   const std::uint32_t from = raw(call.request.queue), next = raw(call.slice.next);
+  check_figures(call);
   std::map<std::uint32_t, const ListedQueue*> listed;
   for (const ListedQueue& found : call.slice.queues) {
     const std::uint32_t id = raw(found.config->id);
@@ -371,7 +388,9 @@ void Model::answered_queues(const Call& call, const Turn& turn) {
     const bool there = queue.state == QueueRow::State::live && queue.deletes == 0;
     const bool gone =
         queue.state == QueueRow::State::deleted && queue.deleted_step <= call.asked_step;
-    if (found == listed.end() ? there : gone)
+    // With figures the queues without a label are missing.
+    const bool labelled = !call.slice.wants_figures || found != listed.end();
+    if (found == listed.end() ? there && labelled : gone)
       trace_->broken("a list has the queues that are there", "queue {} from {} to {}: {}", id, from,
                      next, there ? "missing" : "deleted");
     if (found == listed.end() || gone) continue;

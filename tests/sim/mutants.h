@@ -86,6 +86,7 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(replay_copies),
     PAWL_MUTANT_NAME(forget_kept),
     PAWL_MUTANT_NAME(rest_forever),
+    PAWL_MUTANT_NAME(forget_to_count_delete),
     PAWL_MUTANT_NAME(forget_asked_space),
     PAWL_MUTANT_NAME(forget_producers),
     PAWL_MUTANT_NAME(forget_producers_record),

@@ -25,6 +25,7 @@ void choose_log(Plan& plan, Random random) {
   plan.log.fill_every = milliseconds(plan.seed % 3 == 0 ? 0 : plan.seed % 3 == 1 ? 1 : 16);
   plan.log.lazy_max = milliseconds(static_cast<std::int64_t>(one_of(random, {1, 10, 10, 50})));
   plan.log.memory_max = one_of(random, {6, 16, 4096}) * plan.log.extent_bytes;
+  plan.labelled_queues_max = plan.seed % 4;
   plan.slice_entries = one_of(random, {1, 4, 16, 512});
   plan.log.dead_bytes_max = one_of(random, {0, 4, 4096}) * plan.log.segment_bytes;
   plan.disk.delay_us_min = one_of(random, {5, 50, 50, 200});

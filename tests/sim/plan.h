@@ -59,6 +59,7 @@ struct Plan {
   SimDiskOptions disk;
   // Limit of the shard's state and log image together; 0: the log's options set it.
   std::uint64_t memory = 0;
+  std::size_t labelled_queues_max = LabelledQueues::most_default;
   std::uint64_t slice_entries = 512;  // entries of a checkpoint that are written in one turn
 
   std::uint32_t queue_names = 3;

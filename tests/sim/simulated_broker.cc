@@ -170,6 +170,7 @@ Start SimulatedBroker::open(std::uint32_t shard) {
   options.log.stream = identity_.stream_of(shard);
   options.log.membership = identity_.membership_of(shard);
   options.limits.slice_entries = plan_.slice_entries;
+  options.limits.labelled_queues_max = plan_.labelled_queues_max;
   options.limits.first_number = plan_.first_number;
   if (plan_.strict) options.limits.deleted_name_wait = deleted_name_wait;
   if (plan_.memory != 0) {

@@ -50,8 +50,15 @@ Result<void> read_config(Decoder& in, RecordSink& sink) {
   return {};
 }
 
+// An earlier program reads a config that does not use the numbers that it does not know.
+std::uint16_t numbers_of(const QueueConfig& config) {
+  constexpr std::uint16_t in_every_record = 16;
+  const bool all = config.number(Attribute::lag_target) != 0;
+  return all ? std::uint16_t{number_attributes} : in_every_record;
+}
+
 std::size_t config_bytes(const QueueConfig& config) {
-  std::size_t bytes = head_bytes + 4 + 1 + 1 + 2 + 8 + 8 + 8 * number_attributes;
+  std::size_t bytes = head_bytes + 4 + 1 + 1 + 2 + 8 + 8 + std::size_t{8} * numbers_of(config);
   bytes += 2 + config.account.size() + 2 + config.name.size() + 2 + 2;
   for (const auto& [attribute, value] : config.texts) bytes += 1 + 4 + value.size();
   for (const auto& [key, value] : config.tags) bytes += 2 + key.size() + 2 + value.size();
@@ -79,10 +86,11 @@ std::size_t encode_config(std::byte* out, const ConfigRecord& record, std::uint6
   to.fixed(raw(config.id));
   to.fixed(static_cast<std::uint8_t>(raw(config.owner)));
   to.fixed(record.gone ? config_gone : std::uint8_t{0});
-  to.fixed(static_cast<std::uint16_t>(number_attributes));
+  const std::uint16_t numbers = numbers_of(config);
+  to.fixed(numbers);
   to.fixed(config.created.ms);
   to.fixed(config.modified.ms);
-  for (const std::int64_t number : config.numbers) to.fixed(number);
+  for (std::uint16_t i = 0; i < numbers; ++i) to.fixed(config.numbers[i]);
   to.text<std::uint16_t>(config.account);
   to.text<std::uint16_t>(config.name);
   to.fixed(static_cast<std::uint16_t>(config.texts.size()));

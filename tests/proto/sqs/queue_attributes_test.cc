@@ -28,6 +28,7 @@ constexpr Attribute attributes[] = {
     Attribute::fifo_throughput_limit,
     Attribute::durability,
     Attribute::replay_retention,
+    Attribute::lag_target,
     Attribute::policy,
     Attribute::redrive_policy,
     Attribute::redrive_allow_policy,
@@ -85,6 +86,7 @@ TEST_F(QueueAttributesTest, AreWrittenAsTheyAreRead) {
       {"Policy",                    R"({"Statement":[]})", Attribute::policy                     },
       {"x-durability",              "memory",              Attribute::durability                 },
       {"x-replay-retention",        "60",                  Attribute::replay_retention           },
+      {"x-lag-target",              "30",                  Attribute::lag_target                 },
       {"ContentBasedDeduplication", "true",                Attribute::content_based_deduplication},
       {"DeduplicationScope",        "messageGroup",        Attribute::deduplication_scope        },
   };
@@ -112,6 +114,7 @@ TEST_F(QueueAttributesTest, HaveTheRangesOfSqs) {
       {"ReceiveMessageWaitTimeSeconds", 0,    20        },
       {"KmsDataKeyReusePeriodSeconds",  60,   86'400    },
       {"x-replay-retention",            0,    31'536'000},
+      {"x-lag-target",                  0,    1'209'600 },
   };
   for (const auto& c : cases) {
     for (const std::int64_t good : {c.min, c.max})
