@@ -206,6 +206,8 @@ const ServeKey keys[] = {
     {"sqs", "max-queues-per-account", "max-queues-per-account", "N", "Limit of queues and topics of one account, 1 to 100000",
      "100000; with --auth sigv4 50000",
      [](Options& o, const Text& t) { return assign_count(o.account_queues_max, t, Directory::queues_max); }},
+    {"sqs", "metrics-queues", "metrics-queues", "N", "Queues with metrics of their own, 1 to 100000; the others are summed as queue=\"__other__\"",
+     "1000", [](Options& o, const Text& t) { return assign_count(o.metrics_queues, t, Directory::queues_max); }},
     {"sqs", "strict-sqs", "strict-sqs", "yes|no", "As on AWS, CreateQueue refuses the name of a queue for 60 s after its deletion, and Subscribe accepts a missing queue", "no",
      [](Options& o, const Text& t) { return assign_yes_no(o.strict_sqs, t); }},
     {"sqs", "region", "region", "NAME", "Region in ARNs: lower-case letters, digits and hyphens", "us-east-1", assign_region},

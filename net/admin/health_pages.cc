@@ -21,8 +21,4 @@ AdminAnswer health_page(const AdminRequest& request, const AdminFacts& facts) {
   return answer;
 }
 
-AdminAnswer metrics_page(const AdminRequest&, const AdminFacts& facts) {
-  return {.body = metrics_text(facts.numbers, facts.backend, !facts.serving())};
-}
-
 }  // namespace pawl

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages for probes and for Prometheus: /livez, /readyz, /healthz and /metrics. They need facts
-// of the server only, so the connection's own shard answers at once.
+// The pages for probes: /livez, /readyz and /healthz. They need facts of the server only, so the
+// connection's own shard answers at once.
 //
 // Errors: status 503: not ready, or a fault that needs an operator; the body names it.
 // Owner:  any shard's thread; no state.
@@ -14,6 +14,5 @@ AdminAnswer live_page(const AdminRequest& request, const AdminFacts& facts);
 AdminAnswer ready_page(const AdminRequest& request, const AdminFacts& facts);
 // The query `verbose` adds the backend of sockets and disk.
 AdminAnswer health_page(const AdminRequest& request, const AdminFacts& facts);
-AdminAnswer metrics_page(const AdminRequest& request, const AdminFacts& facts);
 
 }  // namespace pawl

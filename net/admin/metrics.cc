@@ -16,17 +16,19 @@ struct Metric {
   std::string_view name, type, help;
   Numbers::Number Numbers::* number;
   std::string_view kind = {};  // label, if several rows share a name
+  double unit = 1;             // of the number, in the name's unit
 };
 
 constexpr std::string_view repair_hint =
     "; stop the server, and see `pawl wal repair DIR` for what is lost";
 constexpr std::string_view counter = "counter", gauge = "gauge";
+constexpr double from_ms = 1e-3, from_us = 1e-6;
 
 // Rows of one name must be adjacent.
 constexpr Metric metrics[] = {
-    {"pawl_messages_sent_total", counter, "Messages accepted.", &Numbers::sent},
-    {"pawl_messages_received_total", counter, "Messages received.", &Numbers::received},
-    {"pawl_messages_deleted_total", counter, "Messages deleted.", &Numbers::deleted},
+    {"pawl_shard_messages_sent_total", counter, "Messages accepted.", &Numbers::sent},
+    {"pawl_shard_messages_received_total", counter, "Messages received.", &Numbers::received},
+    {"pawl_shard_messages_deleted_total", counter, "Messages deleted.", &Numbers::deleted},
     {"pawl_sends_refused_total", counter, "Sends refused because disk or memory was full.",
      &Numbers::refused},
     {"pawl_answers_before_flush_total", counter,
@@ -35,12 +37,19 @@ constexpr Metric metrics[] = {
     {"pawl_answers_async_waited_total", counter,
      "Sends and deletes of async queues that waited because the log was 100 ms behind. A crash may "
      "lose the others of 100 ms and one flush.", &Numbers::late_async},
-    {"pawl_async_behind_milliseconds_max", gauge,
-     "Longest delay of the log when an async queue was answered before the flush.", &Numbers::async_behind},
-    {"pawl_requests_total", counter, "Requests decided.", &Numbers::requests},
+    {"pawl_async_behind_seconds_max",
+     gauge, "Longest delay of the log when an async queue was answered before the flush.",
+     &Numbers::async_behind,
+     {},
+     from_ms},
+    {"pawl_shard_requests_total", counter, "Requests decided.", &Numbers::requests},
     {"pawl_turns_total", counter, "Turns of the shard's loop.", &Numbers::turns},
     {"pawl_sleeps_total", counter, "Times the loop went to sleep.", &Numbers::sleeps},
-    {"pawl_yield_microseconds_max", gauge, "Longest yield of the loop.", &Numbers::yield_us_max},
+    {"pawl_yield_seconds_max",
+     gauge, "Longest yield of the loop.",
+     &Numbers::yield_us_max,
+     {},
+     from_us},
     {"pawl_messages", gauge, "Messages stored: visible, delayed and in flight.",
      &Numbers::messages},
     {"pawl_long_polls_waiting", gauge, "Long polls waiting.", &Numbers::waiting},
@@ -48,10 +57,16 @@ constexpr Metric metrics[] = {
     {"pawl_wal_bytes_total", counter, "Bytes written to the log.", &Numbers::log_bytes},
     {"pawl_wal_padding_bytes_total", counter,
      "Bytes written to the log as padding to whole blocks.", &Numbers::padding_bytes},
-    {"pawl_wal_flush_microseconds", gauge, "Moving average of a durable write.",
-     &Numbers::flush_us},
-    {"pawl_wal_write_gap_microseconds_max", gauge,
-     "Longest time since startup in which responses waited and no write began or ended.", &Numbers::gap_us_max},
+    {"pawl_wal_flush_seconds",
+     gauge, "Moving average of a durable write.",
+     &Numbers::flush_us,
+     {},
+     from_us},
+    {"pawl_wal_write_gap_seconds_max",
+     gauge, "Longest time since startup in which responses waited and no write began or ended.",
+     &Numbers::gap_us_max,
+     {},
+     from_us},
     {"pawl_wal_files_set_aside", gauge,
      "New files of the log that the disk could not write; they are kept and not used.", &Numbers::files_set_aside},
     {"pawl_wal_segments", gauge, "Segments that recovery would read or that hold messages.",
@@ -90,7 +105,7 @@ constexpr Metric metrics[] = {
      &Numbers::evicted},
     {"pawl_bodies_damaged_total", counter, "Bodies that could not be read or were damaged.",
      &Numbers::damaged},
-    {"pawl_messages_set_aside_total", counter,
+    {"pawl_shard_messages_set_aside_total", counter,
      "Messages set aside because their bodies cannot be read.", &Numbers::set_aside},
     {"pawl_wal_unreadable_segments", gauge,
      "Segments with messages whose headers were damaged at startup.", &Numbers::unreadable_segments},
@@ -104,12 +119,13 @@ template <std::size_t count, typename NameOfValue>
 void append_labelled(std::string& text, std::span<const ShardNumbers* const> shards,
                      std::string_view name, std::string_view help, std::string_view label,
                      std::array<Numbers::Number, count> Numbers::* numbers, std::size_t first,
-                     NameOfValue name_of_value) {
+                     double unit, NameOfValue name_of_value) {
   text += fmt::format("# HELP {0} {1}\n# TYPE {0} counter\n", name, help);
   for (std::size_t shard = 0; shard < shards.size(); ++shard) {
     for (std::size_t i = first; i < count; ++i) {
+      const std::uint64_t number = (shards[shard]->*numbers)[i].load(std::memory_order_relaxed);
       text += fmt::format("{}{{shard=\"{}\",{}=\"{}\"}} {}\n", name, shard, label, name_of_value(i),
-                          (shards[shard]->*numbers)[i].load(std::memory_order_relaxed));
+                          static_cast<double>(number) * unit);
     }
   }
 }
@@ -210,16 +226,18 @@ std::string metrics_text(std::span<const ShardNumbers* const> shards, std::strin
     last = metric.name;
     const std::string kind = metric.kind.empty() ? "" : fmt::format(",kind=\"{}\"", metric.kind);
     for (std::size_t i = 0; i < shards.size(); ++i) {
-      text += fmt::format("{}{{shard=\"{}\"{}}} {}\n", metric.name, i, kind,
-                          (shards[i]->*metric.number).load(std::memory_order_relaxed));
+      const std::uint64_t number = (shards[i]->*metric.number).load(std::memory_order_relaxed);
+      text += fmt::format("{}{{shard=\"{}\"{}}} ", metric.name, i, kind);
+      text += metric.unit == 1 ? fmt::format("{}\n", number)
+                               : fmt::format("{}\n", static_cast<double>(number) * metric.unit);
     }
   }
   append_labelled(
-      text, shards, "pawl_turn_phase_microseconds_total",
+      text, shards, "pawl_turn_phase_seconds_total",
       "Time of the loop's turns by phase, from samples; its sleeps and yields are left out.",
-      "phase", &Numbers::phase_us, 0, [](std::size_t i) { return phase_names[i]; });
+      "phase", &Numbers::phase_us, 0, from_us, [](std::size_t i) { return phase_names[i]; });
   append_labelled(text, shards, "pawl_auth_failures_total", "Failed authentications by reason.",
-                  "reason", &Numbers::auth_failures, 1,
+                  "reason", &Numbers::auth_failures, 1, 1,
                   [](std::size_t i) { return name_of(static_cast<AuthFault>(i)); });
   return text;
 }

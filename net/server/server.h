@@ -66,6 +66,7 @@ struct ServerOptions {
   // Most queues and topics of one account. 0: no limit of its own; with keys half of the server's
   // limit, so that no key can use all.
   std::uint32_t account_queues_max = 0;
+  std::uint32_t metrics_queues = LabelledQueues::most_default;
   // For tests of programs: any address; a Host of any name from programs, not from browsers; an
   // access key id of 12 digits is the account; the disk is not measured.
   bool dev = false;

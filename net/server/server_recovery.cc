@@ -175,6 +175,7 @@ WorkerOptions Server::worker_options(std::uint32_t shard, const std::vector<int>
   worker.log.memory_max = memory_of_shard();
   worker.strict_sqs = options_.strict_sqs;
   worker.measures_disk = !options_.dev;
+  worker.metrics_queues = options_.metrics_queues;
   if (options_.account_queues_max > 0) {
     worker.account_queues_max = options_.account_queues_max;
   } else if (options_.load_keys) {

@@ -121,6 +121,7 @@ void Worker::make_engine() {
   const DataIdentity& identity = options_.identity;
   ShardLimits limits = ShardLimits::for_memory(options_.log.memory_max);
   limits.account_queues_max = options_.account_queues_max;
+  limits.labelled_queues_max = options_.metrics_queues;
   if (options_.strict_sqs) limits.deleted_name_wait = seconds(60);
   CHECK(engine_ == nullptr, "a worker is opened twice");
   engine_ = std::make_unique<ShardEngine>(

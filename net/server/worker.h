@@ -51,6 +51,7 @@ struct WorkerOptions {
   std::uint32_t descriptors_max = UINT32_MAX;  // for the files of the log
   DataIdentity identity;                       // the data directory's
   std::size_t account_queues_max = Directory::queues_max;
+  std::size_t metrics_queues = LabelledQueues::most_default;
   bool measures_disk = true;  // false: linked flushes, which suit every device
   bool strict_sqs = false;
   IoWish io = IoWish::automatic;

@@ -116,6 +116,20 @@ inline std::string json_request(const std::string& action, const std::string& bo
          "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
+// End of the response that begins there; npos: it is not complete.
+inline std::size_t end_of_response(const std::string& text, std::size_t begin) {
+  constexpr std::string_view length = "Content-Length: ", ending = "\r\n0\r\n\r\n";
+  const std::size_t head = text.find("\r\n\r\n", begin);
+  if (head == std::string::npos) return head;
+  if (const std::size_t at = text.find(length, begin); at < head) {
+    const std::size_t end = head + 4 + std::stoul(text.substr(at + length.size()));
+    return end <= text.size() ? end : std::string::npos;
+  }
+  if (text.find("Transfer-Encoding: chunked", begin) > head) return head + 4;
+  const std::size_t end = text.find(ending, head);
+  return end == std::string::npos ? end : end + ending.size();
+}
+
 // Calls `read` (bytes into a buffer, like recv) until `count` whole responses arrived or it ends.
 template <typename Read>
 std::string read_responses(Read&& read, int count) {
@@ -123,13 +137,7 @@ std::string read_responses(Read&& read, int count) {
   char bytes[16384];
   for (;;) {
     int whole = 0;
-    for (std::size_t at = 0; (at = text.find("Content-Length: ", at)) != std::string::npos;) {
-      const std::size_t end = text.find("\r\n\r\n", at);
-      if (end == std::string::npos || text.size() < end + 4 + std::stoul(text.substr(at + 16)))
-        break;
-      at = end;
-      ++whole;
-    }
+    for (std::size_t at = 0; (at = end_of_response(text, at)) != std::string::npos;) ++whole;
     if (whole >= count) return text;
     const ssize_t n = read(bytes, sizeof bytes);
     if (n <= 0) return text;

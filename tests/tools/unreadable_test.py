@@ -82,7 +82,7 @@ class Unreadable(unittest.TestCase):
         bodies = self.drain(server)
         self.assertEqual(len(set(bodies)), MESSAGES - self.lost, "one empty answer hides the messages behind")
         self.wait_for(lambda: re.search(r"messages cannot be read.*sequence number \d+ of queue q", server.errors()))
-        self.wait_for(lambda: f'pawl_messages_set_aside_total{{shard="0"}} {self.lost}\n' in probe(server, "/metrics")[1])
+        self.wait_for(lambda: f'pawl_shard_messages_set_aside_total{{shard="0"}} {self.lost}\n' in probe(server, "/metrics")[1])
         self.assertEqual(server.stop(), 0)
 
         # Only unreadable messages are left, and this startup tries them again: a long poll goes on
@@ -95,7 +95,7 @@ class Unreadable(unittest.TestCase):
 
         poller = threading.Thread(target=poll)
         poller.start()
-        self.wait_for(lambda: f'pawl_messages_set_aside_total{{shard="0"}} {self.lost}\n' in probe(server, "/metrics")[1]
+        self.wait_for(lambda: f'pawl_shard_messages_set_aside_total{{shard="0"}} {self.lost}\n' in probe(server, "/metrics")[1]
                       or not poller.is_alive(), lambda: server.errors() + probe(server, "/metrics")[1])
         call(server, "SendMessage", QueueUrl=self.queue, MessageBody="fresh")
         poller.join(30)

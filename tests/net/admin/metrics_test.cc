@@ -18,9 +18,9 @@ TEST(Metrics, AreOneTextForAllShards) {
   numbers[1].index = 99;
   const std::array<const ShardNumbers*, 2> shards{&numbers[0], &numbers[1]};
   const std::string text = metrics_text(shards, "threads", true);
-  EXPECT_NE(text.find("# TYPE pawl_messages_sent_total counter\n"
-                      "pawl_messages_sent_total{shard=\"0\"} 7\n"
-                      "pawl_messages_sent_total{shard=\"1\"} 8\n"),
+  EXPECT_NE(text.find("# TYPE pawl_shard_messages_sent_total counter\n"
+                      "pawl_shard_messages_sent_total{shard=\"0\"} 7\n"
+                      "pawl_shard_messages_sent_total{shard=\"1\"} 8\n"),
             std::string::npos);
   EXPECT_NE(text.find("\npawl_draining 1\n"), std::string::npos);
   EXPECT_NE(text.find("pawl_memory_bytes{shard=\"1\",kind=\"index\"} 99\n"), std::string::npos);
@@ -31,7 +31,7 @@ TEST(Metrics, SayWhereTheTimeOfTurnsGoes) {
   numbers.phase_us[static_cast<std::size_t>(TurnPhase::log)] = 42;
   const std::array<const ShardNumbers*, 1> shards{&numbers};
   const std::string text = metrics_text(shards, "threads", true);
-  EXPECT_TRUE(text.contains("pawl_turn_phase_microseconds_total{shard=\"0\",phase=\"log\"} 42\n"));
+  EXPECT_TRUE(text.contains("pawl_turn_phase_seconds_total{shard=\"0\",phase=\"log\"} 4.2e-05\n"));
   EXPECT_TRUE(text.contains("{shard=\"0\",phase=\"kernel\"} 0\n")) << text;
 }
 

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The metrics of queues as a text for Prometheus: one family after the other, each with a line or
+// more a labelled queue, and the sums of all queues.
+//
+// A text is written a piece at a time, so that a shard with 1,000 queues serves others in between.
+//
+// Units:  in the names: seconds.
+// Limits: series_max series a queue; QueueSlice::rows_max queues a piece.
+// Owner:  a connection's page. Plain data and text.
+// Source: Prometheus, "Text-based format", "Metric and label naming".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+#include "core/queue/queue_stats.h"
+#include "core/queue/request.h"
+
+namespace pawl {
+
+// A queue with a label, or all others together.
+struct QueueMetrics {
+  static constexpr std::string_view other_name = "__other__";
+
+  std::string account, name;  // no account: all others together
+  QueueCounts counts;
+  QueueFigures figures;
+  Instant oldest_sent = never;
+  Instant now;
+  Duration lag_target{0};
+
+  bool is_other() const { return account.empty(); }
+  double oldest_age_seconds() const;
+  double mean_lease_seconds() const;  // 0: no lease has ended
+  // Seconds until the queue is empty at the rate of its deletes; infinite at rate 0.
+  double drain_seconds() const;
+  // Consumers that keep up with the sends, and bring the visible messages to x-lag-target.
+  double workers_wanted() const;
+};
+
+// The figures that the slices of all shards have told.
+struct CollectedMetrics {
+  std::vector<QueueMetrics> queues;  // the last is `__other__`
+  QueueFigures all;
+  DeliveryTimes delivery_times;
+
+  // A slice, the last of its shard or not. `others_*` of the slice count from its shard's first.
+  void take(const QueueSlice& slice);
+  void end();  // all shards have told: adds `__other__`
+  std::size_t memory() const { return queues.capacity() * (sizeof(QueueMetrics) + 64); }
+
+ private:
+  QueueMetrics other_;
+};
+
+class QueueMetricsText {
+ public:
+  static constexpr std::size_t series_max = 25;
+
+  // `metrics` outlives it.
+  explicit QueueMetricsText(const CollectedMetrics& metrics) : metrics_(&metrics) {}
+
+  // Appends the next piece; false: that was the last.
+  bool write(std::string& text);
+
+  struct Family {  // a row of `pawl metrics ls`
+    std::string_view name, type, help;
+    std::string_view labels;
+    std::size_t series = 1;  // a queue
+  };
+  static std::vector<Family> families();
+
+ private:
+  void write_globals(std::string& text) const;
+
+  const CollectedMetrics* metrics_;
+  std::size_t family_ = 0, queue_ = 0;
+};
+
+}  // namespace pawl
