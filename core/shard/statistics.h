@@ -5,7 +5,7 @@
 // Counting begins when recovery has ended; what the log repeats is not counted again.
 //
 // Units:  ms.
-// Limits: ShardLimits::labelled_queues_max queues of the server, 352 bytes each.
+// Limits: ShardLimits::labelled_queues_max queues of the server, 336 bytes each.
 // Owner:  core/shard/shard_state.h; every part counts what it does.
 #pragma once
 

@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The metrics of queues at the admin port, as tools/METRICS.md describes them."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+
+from dev_test import DevPawl
+from peek_test import ROOT, documented
+
+PAGE = (ROOT / "tools/METRICS.md").read_text()
+OTHER = "__other__"
+
+
+class Metrics(unittest.TestCase):
+    def start(self, *words):
+        place = tempfile.mkdtemp(prefix="metrics-test-")
+        self.addCleanup(shutil.rmtree, place, ignore_errors=True)
+        server = DevPawl(place, *words)
+        self.pawl = server.__enter__()
+        self.addCleanup(server.__exit__, None, None, None)
+
+    def make(self, name, **attributes):
+        return self.pawl.call("CreateQueue", QueueName=name, Attributes=attributes)["QueueUrl"]
+
+    def send(self, url, count=1):
+        for number in range(count):
+            self.pawl.call("SendMessage", QueueUrl=url, MessageBody=str(number))
+
+    def receive(self, url, **more):
+        return self.pawl.call("ReceiveMessage", QueueUrl=url, MaxNumberOfMessages=10, **more).get("Messages", [])
+
+    def delete(self, url, message):
+        self.pawl.call("DeleteMessage", QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+
+    def text(self):
+        with urllib.request.urlopen(f"http://{self.pawl.ready['admin']}/metrics", timeout=10) as answer:
+            self.assertEqual(answer.headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8")
+            return answer.read().decode()
+
+    def samples(self):
+        """Values by family, queue and the other label."""
+        found = {}
+        for name, labels, value in re.findall(r"^(\w+)(?:\{(.*)\})? (\S+)$", self.text(), re.M):
+            label = dict(re.findall(r'(\w+)="([^"]*)"', labels))
+            key = (name, label.get("queue"), label.get("state") or label.get("quantile") or label.get("le") or label.get("shard"))
+            found[key] = float(value)
+        return found
+
+    def test_follow_messages_on_their_way(self):
+        self.start()
+        dead = self.make("dead")
+        policy = json.dumps({"deadLetterTargetArn": "arn:aws:sqs:us-east-1:000000000000:dead", "maxReceiveCount": 1})
+        url = self.make("orders", RedrivePolicy=policy, **{"x-lag-target": "1"})
+        self.send(url, 3)
+        time.sleep(1.2)
+        first, second, third = self.receive(url)
+        self.delete(url, first)
+        for message in (second, third):
+            self.pawl.call("ChangeMessageVisibility", QueueUrl=url, ReceiptHandle=message["ReceiptHandle"], VisibilityTimeout=0)
+        self.assertEqual(self.receive(url), [], "both are dead letters")
+        found = self.samples()
+        for name, wanted in (("sent", 3), ("received", 3), ("delivered", 3), ("delivered_late", 3), ("deleted", 1),
+                             ("returned", 2), ("dead_lettered", 2)):
+            self.assertEqual(found[f"pawl_messages_{name}_total", "orders", None], wanted, name)
+            self.assertEqual(found[f"pawl_global_messages_{name}_total", None, None], wanted, name)
+        self.assertEqual(found["pawl_queue_messages", "orders", "visible"], 0)
+        self.assertEqual(found["pawl_queue_messages", "dead", "visible"], 2)
+        self.assertEqual(found["pawl_messages_sent_total", "dead", None], 0)
+        self.assertGreater(found["pawl_queue_oldest_message_age_seconds", "dead", None], 1, "a dead letter keeps its age")
+        self.assertEqual(found["pawl_lease_seconds_count", "orders", None], 1)
+        self.assertGreater(found["pawl_message_seconds_total", "orders", None], 3.6)
+        self.assertEqual(found["pawl_delivery_seconds_count", None, None], 3)
+        self.assertEqual(len(self.receive(dead)), 2)
+        self.assertEqual(self.samples()["pawl_queue_messages", "dead", "in_flight"], 2)
+
+    def test_keep_labels_for_the_life_of_a_queue(self):
+        self.start("--metrics-queues", "2", "--shards", "2")
+        urls = [self.make(f"q{number}") for number in range(6)]
+        before = 0
+        counted = {}
+        for round_ in range(3):
+            for url in urls:
+                self.send(url, 2)
+            found = self.samples()
+            labelled = {queue for name, queue, _ in found if name == "pawl_messages_sent_total"}
+            self.assertEqual(len(labelled), 3, labelled)
+            self.assertIn(OTHER, labelled)
+            for queue in labelled & counted.keys():
+                self.assertGreaterEqual(found["pawl_messages_sent_total", queue, None], counted[queue], queue)
+            counted = {queue: found["pawl_messages_sent_total", queue, None] for queue in labelled}
+            total = found["pawl_global_messages_sent_total", None, None]
+            self.assertEqual(total - before, 2 * len(urls))
+            before = total
+            self.pawl.call("DeleteQueue", QueueUrl=urls.pop(0))
+            urls.append(self.make(f"later{round_}"))
+
+    def test_are_those_that_the_page_names(self):
+        self.start()
+        self.make("orders")
+        text = self.text()
+        there = {name for name in re.findall(r"^# TYPE (\w+)", text, re.M)}
+        named = set(re.findall(r"`(pawl_\w+?)(?:\{\w+\})?`", PAGE))
+        self.assertGreaterEqual(len(named), 24)
+        self.assertEqual(named - there, set())
+        of_queues = {name for name in re.findall(r'^(\w+)\{queue="orders"', text, re.M)} & there
+        self.assertEqual(of_queues - named, set())
+        for command in documented("METRICS.md"):
+            done = subprocess.run(["sh", "-c", command], text=True, capture_output=True, timeout=30, check=False,
+                                  env={**os.environ, "PAWL_ADMIN": self.pawl.ready["admin"]})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("pawl_queue_messages", done.stdout)
+
+    @unittest.skipUnless(shutil.which("promtool"), "promtool is not installed")
+    def test_please_promtool(self):
+        self.start()
+        self.send(self.make("orders"))
+        done = subprocess.run(["promtool", "check", "metrics"], input=self.text(), text=True, capture_output=True, timeout=30, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.stderr, "")
+
+
+if __name__ == "__main__":
+    result = unittest.main(exit=False).result
+    bad = len(result.failures) + len(result.errors)
+    print(f"{max(result.testsRun - bad, 0)} passed, {bad} failed")
+    sys.exit(1 if bad else 0)
