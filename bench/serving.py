@@ -37,7 +37,7 @@ class Server:
         """Of its one shard, by name and kind; they are a second old at most."""
         with urllib.request.urlopen(f"http://{self.ready['admin']}/metrics") as answer:
             lines = [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
-        return {name.replace('shard="0"', "").replace("{,", "{").replace("{}", ""): float(value) if "." in value else int(value)
+        return {name.replace('shard="0"', "").replace("{,", "{").replace("{}", ""): int(value) if value.isdigit() else float(value)
                 for name, value in (line.rsplit(" ", 1) for line in lines)}
 
     def end(self, how=signal.SIGTERM):
