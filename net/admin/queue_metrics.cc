@@ -22,15 +22,14 @@ class Samples {
   template <typename Number>
   void add(Number value, std::string_view label = {}, std::string_view ending = {}) {
     const std::string_view name = queue_.is_other() ? QueueMetrics::other_name : queue_.name;
-    fmt::format_to(std::back_inserter(text_), "{}{}{{queue=\"{}\"", family_, ending, name);
-    if (!queue_.is_other())
-      fmt::format_to(std::back_inserter(text_), ",account=\"{}\"", queue_.account);
-    if (!label.empty()) fmt::format_to(std::back_inserter(text_), ",{}", label);
+    text_ += fmt::format("{}{}{{queue=\"{}\"", family_, ending, name);
+    if (!queue_.is_other()) text_ += fmt::format(",account=\"{}\"", queue_.account);
+    if (!label.empty()) text_ += fmt::format(",{}", label);
     if (value == std::numeric_limits<Number>::infinity() &&
         std::numeric_limits<Number>::has_infinity)
       text_ += "} +Inf\n";
     else
-      fmt::format_to(std::back_inserter(text_), "}} {}\n", value);
+      text_ += fmt::format("}} {}\n", value);
   }
 
  private:
@@ -165,7 +164,7 @@ static_assert(own_series + labelled_counters <= QueueMetricsText::series_max);
 
 void append_head(std::string& text, std::string_view name, std::string_view type,
                  std::string_view help) {
-  fmt::format_to(std::back_inserter(text), "# HELP {0} {2}\n# TYPE {0} {1}\n", name, type, help);
+  text += fmt::format("# HELP {0} {2}\n# TYPE {0} {1}\n", name, type, help);
 }
 
 void add(QueueFigures& sum, const QueueFigures& part) {
@@ -272,14 +271,12 @@ bool QueueMetricsText::write(std::string& text) {
 void QueueMetricsText::write_globals(std::string& text) const {
   for (const CountedFamily& family : counted_families) {
     append_head(text, family.global_name, "counter", family.help);
-    fmt::format_to(std::back_inserter(text), "{} {}\n", family.global_name,
-                   metrics_->all.sums[family.counter]);
+    text += fmt::format("{} {}\n", family.global_name, metrics_->all.sums[family.counter]);
   }
   constexpr std::string_view seconds_name = "pawl_global_message_seconds_total";
   append_head(text, seconds_name, "counter",
               "Time that all messages together have spent in the queues.");
-  fmt::format_to(std::back_inserter(text), "{} {}\n", seconds_name,
-                 to_seconds(metrics_->all.message_ms));
+  text += fmt::format("{} {}\n", seconds_name, to_seconds(metrics_->all.message_ms));
   constexpr std::string_view waited = "pawl_delivery_seconds";
   append_head(text, waited, "histogram",
               "Time from when a message could be delivered to its first delivery.");
@@ -291,10 +288,9 @@ void QueueMetricsText::write_globals(std::string& text) const {
     const std::string end =
         last ? "+Inf"
              : fmt::format("{}", to_seconds(static_cast<std::uint64_t>(DeliveryTimes::ends_ms[i])));
-    fmt::format_to(std::back_inserter(text), "{}_bucket{{le=\"{}\"}} {}\n", waited, end, below);
+    text += fmt::format("{}_bucket{{le=\"{}\"}} {}\n", waited, end, below);
   }
-  fmt::format_to(std::back_inserter(text), "{0}_sum {1}\n{0}_count {2}\n", waited,
-                 to_seconds(times.sum_ms), below);
+  text += fmt::format("{0}_sum {1}\n{0}_count {2}\n", waited, to_seconds(times.sum_ms), below);
 }
 
 }  // namespace pawl
