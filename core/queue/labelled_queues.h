@@ -6,7 +6,7 @@
 // Every shard hears of all queues in the same order, and therefore has the same set.
 //
 // Limits: `most` labels.
-// Owner:  one shard's directory; plain data.
+// Owner:  core/shard/statistics.h; plain data.
 #pragma once
 
 #include <cstddef>

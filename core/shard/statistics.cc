@@ -8,7 +8,9 @@ namespace pawl {
 
 void Statistics::label(const Directory& directory) {
   labelled_.clear();
-  directory.for_each([this](const ConfigPtr& config) { created(*config); });
+  for (const ConfigPtr* row = directory.first_from(QueueId::none); row != nullptr;
+       row = directory.first_from(QueueId{raw((*row)->id) + 1}))
+    created(**row);
 }
 
 void Statistics::created(const QueueConfig& config) {

@@ -35,7 +35,7 @@ class Statistics {
   DeliveryTimes delivery_times;
 
   // --- labels ---
-  // At the end of recovery, in place of those known before: the queues of the directory.
+  // At the end of recovery, in place of those known before: the oldest queues of the directory.
   void label(const Directory& directory);
   void created(const QueueConfig& config);
   void deleted(QueueId id) { labelled_.drop(id); }

@@ -170,6 +170,17 @@ TEST_F(StatisticsTest, BeginAtAStartWithTheMessagesThatAreThere) {
   EXPECT_EQ(of(queue).message_ms, 6000u);
 }
 
+// A start must not take a label from a queue because of its name.
+TEST_F(StatisticsTest, LabelTheOldestQueuesAtAStart) {
+  const QueueId first = make("z"), second = make("y");
+  make("x");
+  world_.crash();
+  figures();
+  ASSERT_EQ(slice_.queues.size(), 2u);
+  EXPECT_EQ(slice_.queues[0].config->id, first);
+  EXPECT_EQ(slice_.queues[1].config->id, second);
+}
+
 TEST_F(StatisticsTest, TellTheOldestMessageOfAQueue) {
   const QueueId queue = make("q");
   figures();
