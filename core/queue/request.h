@@ -202,7 +202,6 @@ struct ListedQueue {
 struct ShardFigures {
   QueueFigures all, others;  // of all queues since the start; of those without a label
   DeliveryTimes delivery_times;
-  Instant now;
 };
 
 // Parameters and results of list_queues. A list is a series of slices: each begins at the `next` of
@@ -217,6 +216,7 @@ struct QueueSlice {
   std::vector<QueueFigures> figures;  // out: of each of `queues`
   QueueCounts others;                 // in, out
   Instant others_oldest = never;      // in, out
+  Instant now;                        // out: the time of the figures
   ShardFigures shard;                 // out, with the last slice
   QueueId next = QueueId::none;       // out: begin of the next slice; none: this was the last
 };

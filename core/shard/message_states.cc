@@ -312,12 +312,6 @@ LogPos MessageStates::position_of(QueueId id, Seq seq) {
   return queue == nullptr ? log_pos_none : position_of(queue->index.find(seq));
 }
 
-// log_pos_none: the message is not there, or its record is of this turn.
-LogPos MessageStates::position_of(IndexEntry indexed) const {
-  if (indexed.is_slot()) return state_.slots[indexed.slot()].position;
-  return indexed.is_lease() ? state_.leases->position(indexed) : indexed.position();
-}
-
 void MessageStates::relocated(QueueId id, Seq seq, LogPos position) {
   Queue* const found = state_.find_queue(id);
   CHECK(found != nullptr, "queue {} is gone", raw(id));

@@ -69,7 +69,7 @@ class MessageStates {
 
   // --- positions in the log ---
   LogPos position_of(QueueId queue, Seq seq);
-  LogPos position_of(IndexEntry indexed) const;
+  LogPos position_of(IndexEntry indexed) const { return state_.position_of(indexed); }
   void relocated(QueueId queue, Seq seq, LogPos position);
   void set_position(Queue& queue, Seq seq, IndexEntry indexed, LogPos position);
 

@@ -19,11 +19,6 @@ QueueCounts counts_of(const Queue& queue) {
 
 namespace {
 
-LogPos position_of(const ShardState& state, IndexEntry indexed) {
-  if (indexed.is_slot()) return state.slots[indexed.slot()].position;
-  return indexed.is_lease() ? state.leases->position(indexed) : indexed.position();
-}
-
 QueueFigures figures_of(const QueueSums& sums, Instant now) {
   return {.sums = sums, .message_ms = sums.message_ms(now)};
 }
@@ -57,7 +52,7 @@ void add(const ShardState& state, const ConfigPtr& config, Queue* queue, QueueSl
       slice.figures.back() = figures_of(*queue->stats, state.statistics.now);
     if (queue->index.size() > 0) {
       listed.oldest = queue->index.oldest();
-      listed.position = position_of(state, queue->index.find(listed.oldest));
+      listed.position = state.position_of(queue->index.find(listed.oldest));
       listed.oldest_sent = begin;
     }
   }
@@ -66,7 +61,6 @@ void add(const ShardState& state, const ConfigPtr& config, Queue* queue, QueueSl
 
 void add_shard(const ShardState& state, QueueSlice& slice) {
   const Statistics& statistics = state.statistics;
-  slice.shard.now = statistics.now;
   slice.shard.all = figures_of(statistics.all, statistics.now);
   slice.shard.others = figures_of(statistics.others, statistics.now);
   slice.shard.delivery_times = statistics.delivery_times;
@@ -80,6 +74,7 @@ void list_queues(const ShardState& state, Request& request, Effects& effects) {
   CHECK(slice.rows > 0 && slice.rows <= QueueSlice::rows_max, "a slice of {} rows", slice.rows);
   slice.queues.clear();
   slice.figures.clear();
+  slice.now = state.statistics.now;
   const ConfigPtr* row = state.directory->first_from(request.queue);
   for (std::uint32_t left = slice.rows; row != nullptr && left > 0; --left) {
     const QueueConfig& config = **row;

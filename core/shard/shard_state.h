@@ -141,6 +141,11 @@ struct ShardState {
   Queue& make_queue(QueueId id);
   // The queue is gone. Its messages were retired or released before.
   void drop_queue(QueueId id);
+  // log_pos_none: the message is not there, or its record is of this turn.
+  LogPos position_of(IndexEntry indexed) const {
+    if (indexed.is_slot()) return slots[indexed.slot()].position;
+    return indexed.is_lease() ? leases->position(indexed) : indexed.position();
+  }
   // An index for the messages of a queue.
   SeqIndex new_index() { return SeqIndex(pages); }
   // Any part may change the tracked message in a row; MessageStates takes and frees rows.

@@ -86,26 +86,32 @@ struct OwnFamily {
   bool of_other;  // also of all queues without a label together
 };
 
+// clang-format off
 constexpr OwnFamily own_families[] = {
-    {"pawl_queue_messages",                   "gauge",   "Messages by state.",                                       "queue, account, state",    3, states,
-     true                                                                                                                                                                 },
+    {"pawl_queue_messages", "gauge", "Messages by state.",
+     "queue, account, state", 3, states, true},
     {"pawl_queue_oldest_message_age_seconds", "gauge",
      "Time since the message with the lowest number was sent; 0 without messages. Of __other__ and "
-     "of messages that are only on the disk to within a 4096th of the retention.",                                   "queue, account",           1, oldest_age,      true },
-    {"pawl_message_seconds_total",            "counter",
+     "of messages that are only on the disk to within a 4096th of the retention.",
+     "queue, account", 1, oldest_age, true},
+    {"pawl_message_seconds_total", "counter",
      "Time that all messages together have spent in the queue. Divided by the messages that left "
-     "in "
-     "the same time it is how long a message stays.",                                                                "queue, account",           1, message_seconds, true },
-    {"pawl_lease_seconds",                    "summary",
-     "Time from the last receive of a message to its delete, of the last 4096 to 8192 deletes.",                     "queue, account, quantile", 4, lease_seconds,   false},
-    {"pawl_queue_drain_rate",                 "gauge",   "Messages deleted per second, over about the last minute.",
-     "queue, account",                                                                                                                           1, drain_rate,      false},
-    {"pawl_queue_drain_seconds",              "gauge",
-     "Time until the queue is empty at pawl_queue_drain_rate, if nothing is sent.",                                  "queue, account",           1, drain_seconds,   false},
-    {"pawl_queue_workers_wanted",             "gauge",
+     "in the same time it is how long a message stays.",
+     "queue, account", 1, message_seconds, true},
+    {"pawl_lease_seconds", "summary",
+     "Time from the last receive of a message to its delete, of the last 4096 to 8192 deletes.",
+     "queue, account, quantile", 4, lease_seconds, false},
+    {"pawl_queue_drain_rate", "gauge", "Messages deleted per second, over about the last minute.",
+     "queue, account", 1, drain_rate, false},
+    {"pawl_queue_drain_seconds", "gauge",
+     "Time until the queue is empty at pawl_queue_drain_rate, if nothing is sent.",
+     "queue, account", 1, drain_seconds, false},
+    {"pawl_queue_workers_wanted", "gauge",
      "Consumers that keep up with the sends of the last minute, each with one message at a time, "
-     "and bring the visible messages within x-lag-target.",                                                          "queue, account",           1, workers_wanted,  false},
+     "and bring the visible messages within x-lag-target.",
+     "queue, account", 1, workers_wanted, false},
 };
+// clang-format on
 
 struct CountedFamily {
   QueueCounter counter;
@@ -211,7 +217,7 @@ void CollectedMetrics::take(const QueueSlice& slice) {
                       .counts = listed.counts,
                       .figures = slice.figures[i],
                       .oldest_sent = listed.oldest_sent,
-                      .now = slice.shard.now,
+                      .now = slice.now,
                       .lag_target = listed.config->lag_target()});
   }
   if (slice.next != QueueId::none) return;
@@ -219,7 +225,7 @@ void CollectedMetrics::take(const QueueSlice& slice) {
   other_.counts.in_flight += slice.others.in_flight;
   other_.counts.delayed += slice.others.delayed;
   other_.oldest_sent = std::min(other_.oldest_sent, slice.others_oldest);
-  other_.now = slice.shard.now;
+  other_.now = slice.now;
   add(other_.figures, slice.shard.others);
   add(all, slice.shard.all);
   for (std::size_t i = 0; i < delivery_times.counts.size(); ++i)

@@ -103,6 +103,16 @@ class Metrics(unittest.TestCase):
             self.pawl.call("DeleteQueue", QueueUrl=urls.pop(0))
             urls.append(self.make(f"later{round_}"))
 
+    def test_know_the_age_in_each_slice_of_the_list(self):
+        self.start("--shards", "1")
+        queues = 600  # more than a slice
+        for number in range(queues):
+            self.send(self.make(f"q{number}"))
+        time.sleep(0.1)
+        found = self.samples()
+        for number in range(queues):
+            self.assertGreater(found["pawl_queue_oldest_message_age_seconds", f"q{number}", None], 0, number)
+
     def test_are_those_that_the_page_names(self):
         self.start()
         self.make("orders")

@@ -23,7 +23,7 @@ class QueueMetricsTest : public testing::Test {
     config->set_name("000000000000", name);
     config->apply({Attribute::lag_target, 10, {}});
     slice_.queues.push_back({.config = config, .counts = counts, .oldest_sent = oldest});
-    slice_.shard.now = now;
+    slice_.now = now;
     return slice_.figures.emplace_back();
   }
   std::string text() {
@@ -70,7 +70,7 @@ TEST_F(QueueMetricsTest, SumTheOthersAndAllShards) {
     slice_.shard.all.sums.counters[0] = 9;
     slice_.shard.delivery_times.note(milliseconds(7));
   }
-  slice_.shard.now = now;
+  slice_.now = now;
   const std::string all = text();
   EXPECT_TRUE(has(all, R"(pawl_queue_messages{queue="__other__",state="visible"} 4)"));
   EXPECT_TRUE(has(all, R"(pawl_messages_sent_total{queue="__other__"} 5)"));
