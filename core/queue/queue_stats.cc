@@ -33,8 +33,9 @@ void LeaseTimes::note(Duration held) {
     for (std::uint16_t& count : recent_) recent_count_ += count /= 2;
   }
   CHECK(recent_count_ < remembered, "{} leases are remembered", recent_count_);
-  CHECK(bucket_of(ms) < buckets, "bucket {} of {} ms", bucket_of(ms), ms);
-  ++recent_[bucket_of(ms)];
+  const std::size_t bucket = bucket_of(ms);
+  CHECK(bucket < buckets, "bucket {} of {} ms", bucket, ms);
+  ++recent_[bucket];
   ++recent_count_;
 }
 

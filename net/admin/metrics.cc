@@ -113,6 +113,13 @@ constexpr Metric metrics[] = {
 
 constexpr auto phase_names = enum_names<TurnPhase, turn_phases>();
 
+// The number in the unit of its metric's name; a count stays a whole number.
+std::string text_of(const Numbers::Number& number, double unit) {
+  const std::uint64_t value = number.load(std::memory_order_relaxed);
+  return unit == 1 ? fmt::format("{}", value)
+                   : fmt::format("{}", static_cast<double>(value) * unit);
+}
+
 // Appends a counter with a second label, a row for each shard and each value of the label from
 // `first` on. `name_of_value(i)` is the text of a value.
 template <std::size_t count, typename NameOfValue>
@@ -123,9 +130,8 @@ void append_labelled(std::string& text, std::span<const ShardNumbers* const> sha
   text += fmt::format("# HELP {0} {1}\n# TYPE {0} counter\n", name, help);
   for (std::size_t shard = 0; shard < shards.size(); ++shard) {
     for (std::size_t i = first; i < count; ++i) {
-      const std::uint64_t number = (shards[shard]->*numbers)[i].load(std::memory_order_relaxed);
       text += fmt::format("{}{{shard=\"{}\",{}=\"{}\"}} {}\n", name, shard, label, name_of_value(i),
-                          static_cast<double>(number) * unit);
+                          text_of((shards[shard]->*numbers)[i], unit));
     }
   }
 }
@@ -226,10 +232,8 @@ std::string metrics_text(std::span<const ShardNumbers* const> shards, std::strin
     last = metric.name;
     const std::string kind = metric.kind.empty() ? "" : fmt::format(",kind=\"{}\"", metric.kind);
     for (std::size_t i = 0; i < shards.size(); ++i) {
-      const std::uint64_t number = (shards[i]->*metric.number).load(std::memory_order_relaxed);
-      text += fmt::format("{}{{shard=\"{}\"{}}} ", metric.name, i, kind);
-      text += metric.unit == 1 ? fmt::format("{}\n", number)
-                               : fmt::format("{}\n", static_cast<double>(number) * metric.unit);
+      text += fmt::format("{}{{shard=\"{}\"{}}} {}\n", metric.name, i, kind,
+                          text_of(shards[i]->*metric.number, metric.unit));
     }
   }
   append_labelled(

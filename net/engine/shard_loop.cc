@@ -305,10 +305,10 @@ void ShardLoop::append(Instant now) {
     request.route.unflushed = reply.after_flush && lsn > log_->committed() &&
                               !leaves_early(request, now) && !MUTANT(ack_before_flush);
     if (request.route.unflushed || lsn <= log_->committed()) request.durability = Durability::fsync;
-    // Bodies are copied for a waiting response, because they may be deleted before it leaves, and
-    // for another shard, because it cannot read them here.
     if (request.op == Op::list_queues && request.slice->wants_figures)
       find_ages(*log_, *request.slice);
+    // Bodies are copied for a waiting response, because they may be deleted before it leaves, and
+    // for another shard, because it cannot read them here.
     if (request.op == Op::receive || request.op == Op::peek)
       fetch(request, request.route.unflushed || request.home != port_->self());
     if (request.route.unflushed) {

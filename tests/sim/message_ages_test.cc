@@ -12,15 +12,18 @@ namespace {
 
 class MessageAgesTest : public ShardLoopTest {
  protected:
+  void decide(Request& request) {
+    world->submit(request, zero, zero);
+    run(10'000);
+    ASSERT_TRUE(is_answered(request));
+  }
   Instant oldest(QueueId queue) {
     QueueSlice slice;
     slice.wants_figures = true;
     Request request;
     request.op = Op::list_queues;
     request.slice = &slice;
-    world->submit(request, zero, zero);
-    run(10'000);
-    EXPECT_TRUE(is_answered(request));
+    decide(request);
     EXPECT_EQ(slice.figures.size(), slice.queues.size());
     for (const ListedQueue& listed : slice.queues)
       if (listed.config->id == queue) return listed.oldest_sent;
@@ -33,16 +36,14 @@ class MessageAgesTest : public ShardLoopTest {
     receive.op = Op::receive;
     receive.queue = queue;
     receive.deliveries = {&delivery, 1};
-    world->submit(receive, zero, zero);
-    run(10'000);
+    decide(receive);
     ASSERT_EQ(receive.delivered, 1u);
     ReceiptEntry entry{.handle = delivery.handle};
     Request remove;
     remove.op = Op::delete_message;
     remove.queue = queue;
     remove.receipts = {&entry, 1};
-    world->submit(remove, zero, zero);
-    run(10'000);
+    decide(remove);
     ASSERT_EQ(entry.error, Errc::ok);
   }
 };

@@ -52,6 +52,24 @@ TEST(QueueRecords, AConfigComesBackWhole) {
   }
 }
 
+// An earlier program knows 16 numbers and refuses a record with more.
+TEST(QueueRecords, AConfigHasTheNumbersOfEarlierVersionsUnlessItUsesMore) {
+  QueueConfig config;
+  const std::size_t bytes = config_bytes(config);
+  config.apply({Attribute::lag_target, 30, {}});
+  EXPECT_EQ(config_bytes(config), bytes + 8);
+  for (const std::int64_t target : {0, 30}) {
+    auto written = std::make_shared<QueueConfig>();
+    written->apply({Attribute::lag_target, target, {}});
+    Bytes record;
+    record.add(encode_config(record.at(), {written, false}, stream));
+    Seen seen;
+    ASSERT_TRUE(record.decode(seen));
+    ASSERT_EQ(seen.configs.size(), 1u);
+    EXPECT_EQ(seen.configs[0].config->lag_target(), seconds(target));
+  }
+}
+
 // The record of a deletion has no attributes; it has the kind all the same.
 TEST(QueueRecords, AConfigHasTheKindOfItsAccount) {
   struct Case {
