@@ -307,4 +307,30 @@ std::string_view HttpCall::action() const {
 }
 std::uint16_t HttpCall::status() const { return status_of(*state_); }
 
+std::string_view HttpCall::protocol() const {
+  switch (state_->api) {
+    case Api::plain:
+      return "http";
+    case Api::sqs:
+      return state_->sqs.protocol == SqsProtocol::json ? "json" : "query";
+    case Api::sns:
+      return "sns";
+    case Api::pawl:
+      return "pawl";
+    case Api::dev:
+      return "dev";
+  }
+  return "http";
+}
+
+std::string_view HttpCall::error_code() const {
+  const HttpCallState& s = *state_;
+  if (s.sqs.refusal) {
+    const std::string_view shape = info(s.sqs.refusal.fault).shape;
+    return shape.substr(shape.find('#') + 1);
+  }
+  if (s.api == Api::sns) return s.sns->error_code();
+  return status_of(s) < 400 ? std::string_view() : status_text(status_of(s));
+}
+
 }  // namespace pawl

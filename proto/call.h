@@ -104,6 +104,10 @@ class HttpCall {
   // HTTP status, which is known once the response is ready.
   std::string_view action() const;
   std::uint16_t status() const;
+  // Constants: the protocol, which is json, query, sns, pawl, dev or http; and the error's code
+  // without a namespace, as "QueueDoesNotExist", empty without an error.
+  std::string_view protocol() const;
+  std::string_view error_code() const;
 
  private:
   std::unique_ptr<HttpCallState> state_;

@@ -199,6 +199,7 @@ std::optional<FrameWriter::Failure> FrameWriter::reap(std::uint64_t now_us) {
     note_progress(now_us);
     const std::uint64_t took = now_us > write.since_us ? now_us - write.since_us : 0;
     flush_us_ = flush_us_ == 0 ? took : (7 * flush_us_ + took) / 8;
+    flush_times_.note(took);
   }
   advance();
   return std::nullopt;

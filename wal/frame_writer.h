@@ -21,6 +21,7 @@
 #include <optional>
 
 #include "core/base/check.h"
+#include "core/base/duration_counts.h"
 #include "core/base/ids.h"
 #include "core/base/mutant.h"
 #include "core/base/result.h"
@@ -107,6 +108,7 @@ class FrameWriter {
   std::uint64_t bytes_written() const { return bytes_written_; }
   std::uint64_t padding_bytes() const { return padding_bytes_; }
   std::uint64_t flush_us_ewma() const { return flush_us_; }
+  const DurationCounts& flush_times() const { return flush_times_; }  // of durable writes
   // The longest time since startup in which a response waited and no write began or finished.
   std::uint64_t gap_us_max() const { return gap_us_max_; }
 
@@ -169,6 +171,7 @@ class FrameWriter {
   Instant lazy_since_ = never;
   std::uint64_t pending_since_us_ = 0;  // 0: nothing pending was seen yet
   std::uint64_t flush_us_ = 0;
+  DurationCounts flush_times_;
   std::uint64_t progress_us_ = 0;  // time of the latest write's begin or end; 0: no response waits
   std::uint64_t gap_us_max_ = 0;
   Instant now_;  // of the latest submit()

@@ -145,6 +145,7 @@ LogStats Log::stats() const {
           .span = span(),
           .replay_bytes = pool_.bytes_for_replay(manifest_->current().first),
           .flush_us_ewma = writer_.flush_us_ewma(),
+          .flush_times = writer_.flush_times(),
           .gap_us_max = writer_.gap_us_max(),
           .files_set_aside = pool_.set_aside(),
           .set_aside_errno = pool_.set_aside_errno(),

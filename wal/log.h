@@ -97,6 +97,7 @@ struct LogStats {
   std::uint64_t span = 0;          // bytes from the oldest segment to the end
   std::uint64_t replay_bytes = 0;  // of segments kept only for replay
   std::uint64_t flush_us_ewma = 0;
+  DurationCounts flush_times;    // of durable writes
   std::uint64_t gap_us_max = 0;  // longest time that responses waited without progress of writes
   std::uint64_t files_set_aside = 0;   // files with a failed write, also from before this startup
   int set_aside_errno = 0;             // of the latest since startup

@@ -170,7 +170,8 @@ void RecordAppender::append_heads(std::span<const HeadRecord> heads) {
 void RecordAppender::append_sends(Effects& effects) {
   const std::size_t bytes_max = std::min(record_bytes_max, geometry_.record_space());
   for (std::span<SendRecord> left = effects.sends; !left.empty();) {
-    const std::span<SendRecord> run = left.first(sharing(left, bytes_max));
+    const bool alone = left.size() == 1 || left[1].content != left[0].content;
+    const std::span<SendRecord> run = left.first(alone ? 1 : sharing(left, bytes_max));
     const bool shared = run.size() > 1;
     std::byte* const out = frames_.reserve(shared ? fan_out_bytes(run) : send_bytes(run.front()));
     for (SendRecord& record : run) record.position = frames_.appended();

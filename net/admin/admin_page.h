@@ -27,6 +27,8 @@
 #include "core/queue/request.h"
 #include "net/admin/metrics.h"
 #include "net/connection/connection_host.h"
+#include "net/connection/reloadable_settings.h"
+#include "net/connection/request_counts.h"
 
 namespace pawl {
 
@@ -46,11 +48,19 @@ struct AdminAnswer {
   std::string_view content_type = plain_text;  // a literal
 };
 
+class ProcessUsage;
+
 // Facts that any shard's thread may read at once.
 struct AdminFacts {
-  std::vector<const ShardNumbers*> numbers;   // of each shard
-  std::string backend;                        // name_of(IoBackend)
-  std::string fallback;                       // why it is not io_uring; empty: it was not refused
+  std::vector<const ShardNumbers*> numbers;             // of each shard
+  std::vector<const PublishedRequestCounts*> requests;  // of each shard
+  const ProcessUsage* process = nullptr;                // null: unknown
+  const ReloadableSettings* settings = nullptr;         // null: without TLS
+  std::string version;                                  // of the program
+  int directory = -1;              // a descriptor of a file in the data directory; -1: none
+  std::uint64_t memory_limit = 0;  // bytes
+  std::string backend;             // name_of(IoBackend)
+  std::string fallback;            // why it is not io_uring; empty: it was not refused
   const std::atomic<Stage>* stage = nullptr;  // relaxed: it orders nothing else
 
   std::uint32_t shards() const { return static_cast<std::uint32_t>(numbers.size()); }

@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "core/base/enum_name.h"
+#include "net/admin/histogram_text.h"
+#include "net/connection/connections.h"
 
 namespace pawl {
 namespace {
@@ -136,6 +138,14 @@ void append_labelled(std::string& text, std::span<const ShardNumbers* const> sha
   }
 }
 
+DurationCounts flush_times_of(const ShardNumbers& shard) {
+  DurationCounts times;
+  for (std::size_t i = 0; i < times.buckets.size(); ++i)
+    times.buckets[i] = shard.flush_times[i].load(std::memory_order_relaxed);
+  times.sum_us = shard.flush_us_sum.load(std::memory_order_relaxed);
+  return times;
+}
+
 void put(Numbers::Number& to, std::uint64_t value) { to.store(value, std::memory_order_relaxed); }
 
 }  // namespace
@@ -159,6 +169,9 @@ void ShardNumbers::take(const LogStats& log) {
   put(padding_bytes, log.padding_bytes);
   put(flush_us, log.flush_us_ewma);
   put(gap_us_max, log.gap_us_max);
+  for (std::size_t i = 0; i < flush_times.size(); ++i)
+    put(flush_times[i], log.flush_times.buckets[i]);
+  put(flush_us_sum, log.flush_times.sum_us);
   put(files_set_aside, log.files_set_aside);
   put(segments, log.segments);
   put(disk_bytes, log.disk_bytes);
@@ -191,6 +204,14 @@ void ShardNumbers::take(const Shard& shard) {
 void ShardNumbers::take(const TurnPhases& phases) {
   for (std::size_t i = 0; i < turn_phases; ++i)
     put(phase_us[i], phases.sum(static_cast<TurnPhase>(i)));
+}
+
+void ShardNumbers::take(const Connections& all) {
+  put(held, all.memory());
+  put(connections, all.open_connections());
+  put(connections_evicted, all.evicted());
+  const AuthFailures::Counts& failures = all.auth_failures().counts();
+  for (std::size_t i = 0; i < failures.size(); ++i) put(auth_failures[i], failures[i]);
 }
 
 std::string health_text(std::span<const ShardNumbers* const> shards) {
@@ -240,6 +261,11 @@ std::string metrics_text(std::span<const ShardNumbers* const> shards, std::strin
       text, shards, "pawl_turn_phase_seconds_total",
       "Time of the loop's turns by phase, from samples; its sleeps and yields are left out.",
       "phase", &Numbers::phase_us, 0, from_us, [](std::size_t i) { return phase_names[i]; });
+  constexpr std::string_view flush = "pawl_flush_seconds";
+  text +=
+      fmt::format("# HELP {0} Time of the log's durable writes.\n# TYPE {0} histogram\n", flush);
+  for (std::size_t i = 0; i < shards.size(); ++i)
+    append_histogram(text, flush, fmt::format("shard=\"{}\",", i), flush_times_of(*shards[i]));
   append_labelled(text, shards, "pawl_auth_failures_total", "Failed authentications by reason.",
                   "reason", &Numbers::auth_failures, 1, 1,
                   [](std::size_t i) { return name_of(static_cast<AuthFault>(i)); });

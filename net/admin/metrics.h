@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/duration_counts.h"
 #include "core/shard/shard.h"
 #include "net/engine/shard_loop.h"
 #include "net/engine/turn_phases.h"
@@ -20,6 +21,8 @@
 #include "wal/log.h"
 
 namespace pawl {
+
+class Connections;
 
 struct ShardNumbers {
   // Relaxed: each number stands alone, and a reader may combine some of different turns.
@@ -34,6 +37,8 @@ struct ShardNumbers {
   Number segments{0}, disk_bytes{0}, manifests{0}, end{0}, span{0}, replay_bytes{0}, disk_full{0},
       gap_us_max{0}, files_set_aside{0}, checkpoint_bytes{0}, relocated_bytes{0};
   Number unreadable_segments{0};
+  std::array<Number, DurationCounts::ends + 1> flush_times{};  // buckets
+  Number flush_us_sum{0};
   Number bodies{0}, index{0}, slots{0}, timers{0}, dedup{0}, held{0}, transfers{0}, queues{0},
       waiters{0};  // bytes in memory
   Number connections{0}, connections_evicted{0};
@@ -44,6 +49,7 @@ struct ShardNumbers {
   void take(const LogStats& log);
   void take(const Shard& shard);
   void take(const TurnPhases& phases);
+  void take(const Connections& all);
 };
 
 inline constexpr std::string_view health_ok = "ok\n";

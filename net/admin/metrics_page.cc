@@ -3,6 +3,7 @@
 
 #include "core/base/check.h"
 #include "net/admin/metrics.h"
+#include "net/admin/server_metrics.h"
 
 namespace pawl {
 
@@ -38,6 +39,7 @@ void MetricsPage::append(std::string& body) {
   }
   if (!begun_) {
     body += metrics_text(facts_->numbers, facts_->backend, !facts_->serving());
+    append_server_metrics(body, *facts_);
     begun_ = true;
   }
   complete_ = !text_.write(body);

@@ -88,6 +88,7 @@ void BinaryConnection::begin_call(std::string_view frame) {
   session_.set_promised(promised_beside(promised_));
   session_.refuse_sends(host().refuses(frame.size()));
   PendingBinaryCall& held = *call.release();  // release() returns it to the host
+  held.begun_us = host().now_us();
   auto next =
       held.binary.begin(session_, frame, host().loop().shard().directory(), host().session());
   if (next == BinaryCall::Next::hand_over) {
@@ -126,6 +127,7 @@ bool BinaryConnection::carry_on(PendingBinaryCall& call, BinaryCall::Next next) 
     submit(call, call.binary.request(), call.binary.target());
     return false;
   }
+  count(call);
   write_response(call);
   if (next == Next::close) {
     if (session_.auth_fault() != AuthFault::none)
@@ -133,6 +135,15 @@ bool BinaryConnection::carry_on(PendingBinaryCall& call, BinaryCall::Next next) 
     finish();
   }
   return true;
+}
+
+// Call it before the response is written.
+void BinaryConnection::count(const PendingBinaryCall& call) {
+  const BinaryOp op = call.binary.op();
+  const std::size_t row = static_cast<std::size_t>(op) % RequestCounts::binary_ops;
+  host().requests().binary[row].note(host().now_us() - call.begun_us);
+  if (const Status status = call.binary.status(); status != Status::ok)
+    host().requests().note_binary_error(op, name_of(status));
 }
 
 void BinaryConnection::write_response(PendingBinaryCall& call) {
@@ -246,6 +257,7 @@ void BinaryConnection::end_subscriptions() {
 // The receive under way was taken back.
 void BinaryConnection::end_subscription(PendingBinaryCall& call) {
   call.binary.end_subscription(session_, Status::ok);
+  count(call);
   if (open()) write_response(call);
 }
 

@@ -57,6 +57,7 @@ class BinaryConnection final : public Connection {
   void end_subscription(PendingBinaryCall& call);
   void end_subscriptions();
   bool carry_on(PendingBinaryCall& call, BinaryCall::Next next);
+  void count(const PendingBinaryCall& call);
   void write_response(PendingBinaryCall& call);
   std::size_t promised_beside(std::size_t own) const;
   void charge(PendingBinaryCall& call, std::size_t bytes, std::size_t held, std::size_t promised);

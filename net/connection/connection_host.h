@@ -27,6 +27,7 @@
 #include "net/connection/handshake_gate.h"
 #include "net/connection/http_guard.h"
 #include "net/connection/reloadable_settings.h"
+#include "net/connection/request_counts.h"
 #include "net/engine/shard_loop.h"
 #include "net/io/ring.h"
 #include "proto/binary/session.h"
@@ -127,12 +128,13 @@ class PendingCalls {
 class PendingBinaryCall final : public PendingCall {
  public:
   BinaryCall binary;
-  bool receive = false;      // pooled apart from calls with large buffers: it may wait long
-  std::size_t bytes = 0;     // charged against the credit
-  std::size_t held = 0;      // charged memory of the call
-  std::size_t promised = 0;  // most message bytes of its response
-  std::size_t spare = 0;     // memory() while it is kept for reuse
-  bool paused = false;       // a subscription's call, not submitted: it has no credit
+  std::uint64_t begun_us = 0;  // its arrival
+  bool receive = false;        // pooled apart from calls with large buffers: it may wait long
+  std::size_t bytes = 0;       // charged against the credit
+  std::size_t held = 0;        // charged memory of the call
+  std::size_t promised = 0;    // most message bytes of its response
+  std::size_t spare = 0;       // memory() while it is kept for reuse
+  bool paused = false;         // a subscription's call, not submitted: it has no credit
 
   std::size_t memory() const { return sizeof(PendingBinaryCall) + binary.capacity(); }
 };
@@ -187,6 +189,9 @@ class ConnectionHost {
     return context_->memory_max - std::min(context_->memory_max, promised_);
   }
   const AuthFailures& auth_failures() const { return auth_failures_; }
+  // Microseconds at the begin of this turn, by an even clock.
+  std::uint64_t now_us() const { return now_us_; }
+  RequestCounts& requests() { return requests_; }
 
  protected:
   struct WaitingHandshake {
@@ -212,6 +217,7 @@ class ConnectionHost {
   // Handshakes that wait for the next turn, and for the next second.
   std::deque<WaitingHandshake> handshakes_, later_handshakes_;
   Instant now_;
+  std::uint64_t now_us_ = 0;
   std::string date_;
   Stage stage_ = Stage::serving;
   Instant drain_begun_;  // of the present stage
@@ -220,6 +226,7 @@ class ConnectionHost {
   std::vector<std::unique_ptr<PendingBinaryCall>> spare_receives_, spare_calls_;  // for reuse
   std::vector<std::unique_ptr<HttpCall>> spare_http_calls_;
   AuthFailures auth_failures_;
+  RequestCounts requests_;
   std::uint64_t request_number_;
 };
 

@@ -142,8 +142,10 @@ void Connections::place(int fd, Protocol protocol, std::uint32_t peer_slot, Hand
   row.connection->start(index, row.generation, {peer_of(fd), peer_slot}, before);
 }
 
-void Connections::begin_turn(Instant now) {
+void Connections::begin_turn(Instant now, std::uint64_t now_us) {
+  CHECK(now_us >= now_us_, "a turn at {} us after one at {}", now_us, now_us_);
   now_ = now;
+  now_us_ = now_us;
   if (gate_.begin_turn(now)) {
     handshakes_.insert(handshakes_.end(), later_handshakes_.begin(), later_handshakes_.end());
     later_handshakes_.clear();

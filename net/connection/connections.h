@@ -47,7 +47,7 @@ class Connections final : public ConnectionHost, public RequestOwner {
   // Timeouts and the date, once a second.
   void tick(Instant now);
   // The start of a turn: begins waiting handshakes.
-  void begin_turn(Instant now);
+  void begin_turn(Instant now, std::uint64_t now_us);
   // Whether a handshake waits for the next turn, which should then follow at once.
   bool handshakes_wait() const { return !handshakes_.empty(); }
 

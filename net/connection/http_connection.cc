@@ -92,6 +92,7 @@ std::size_t HttpConnection::take(std::string_view bytes) {
           refuse_body(*head, parser_.error_status(), parser_.error_text());
         } else {
           write_error(out(), parser_, host().date());
+          host().requests().note_http("http", {}, status_text(parser_.error_status()), 0);
           finish_after_answers();
         }
         return bytes.size();
@@ -107,6 +108,7 @@ void HttpConnection::refuse_body(HttpRequest head, int status, std::string_view 
   call_ = host().take_http_call();
   call_->deny(head, host().sqs(), status, why, host().next_request_number());
   call_->write_response(out(), host().date(), false);
+  count_request();
   end_call();
   finish_after_answers();
 }
@@ -122,6 +124,7 @@ void HttpConnection::name(HttpRequest& request) const {
 // Checks a request before its body is taken; `at_hand` bytes of the body have arrived. False: the
 // response is written, and the connection closes after it.
 bool HttpConnection::take_head(std::size_t at_hand) {
+  begun_us_ = host().now_us();
   HttpRequest head = parser_.request();
   const std::size_t most = HttpCall::body_bytes_max(head);
   const std::optional<std::size_t> length = parser_.body_length();
@@ -147,12 +150,14 @@ bool HttpConnection::take_head(std::size_t at_hand) {
     host().auth_failed(call_->auth_fault(), Protocol::http, peer().address);
   }
   call_->write_response(out(), host().date(), false);
+  count_request();
   end_call();
   finish_after_answers();
   return false;
 }
 
 void HttpConnection::begin_call() {
+  begun_us_ = host().now_us();
   HttpRequest request = parser_.request();
   CHECK(call_ == nullptr && under_way_ == 0, "a request begins while another is pending");
   call_ = host().take_http_call();
@@ -179,6 +184,11 @@ void HttpConnection::count_call() {
   const std::size_t bytes = call_->memory();
   if (bytes > call_bytes_) host().grew(bytes - call_bytes_);
   call_bytes_ = bytes;
+}
+
+void HttpConnection::count_request() {
+  host().requests().note_http(call_->protocol(), call_->action(), call_->error_code(),
+                              host().now_us() - begun_us_);
 }
 
 void HttpConnection::end_call() {
@@ -237,6 +247,7 @@ void HttpConnection::finish_call() {
   call_->write_response(out(), host().date(), open() && !host().draining());
   host().grew(out().size() - before);
   const bool keep = call_->keep_alive();
+  count_request();
   end_call();
   parser_.next();
   times_.note(parser_.phase(), host().now());

@@ -58,6 +58,7 @@ class HttpConnection final : public Connection {
   void promise_answers();
   void finish_call();
   void count_call();
+  void count_request();
   void end_call();
 
   HttpParser parser_;
@@ -65,6 +66,7 @@ class HttpConnection final : public Connection {
   std::size_t call_bytes_ = 0;                         // memory of the call when last counted
   std::vector<std::unique_ptr<PendingCall>> pending_;  // one per route, kept for later requests
   std::size_t promised_ = 0;                           // response bytes of its receives
+  std::uint64_t begun_us_ = 0;                         // arrival of the request
   std::size_t under_way_ = 0;                          // routes that wait for their response
   HttpTimes times_;
   bool verified_ = false;  // a request had a valid signature

@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include "core/base/check.h"
 
@@ -215,6 +216,15 @@ void set_up(SSL_CTX* context) {
 }
 
 }  // namespace
+
+std::int64_t TlsContext::not_after_s() const {
+  const X509* const certificate = SSL_CTX_get0_certificate(context_);
+  CHECK(certificate != nullptr, "a context without a certificate");
+  std::tm end{};
+  CHECK(ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) == 1,
+        "a certificate without an end");
+  return timegm(&end);
+}
 
 std::expected<std::shared_ptr<const TlsContext>, std::string> TlsContext::load(
     const std::string& certificate, const std::string& key) {

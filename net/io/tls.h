@@ -44,6 +44,9 @@ class TlsContext {
   TlsContext(const TlsContext&) = delete;
   TlsContext& operator=(const TlsContext&) = delete;
 
+  // The end of the certificate's validity, in seconds since 1970.
+  std::int64_t not_after_s() const;
+
  private:
   friend class Tls;
   explicit TlsContext(ssl_ctx_st* context) : context_(context) {}

@@ -262,7 +262,15 @@ void Server::advance_clock(Duration by) {
 // The threads read them from the gate `run` on.
 void Server::collect_admin_facts() {
   CHECK(admin_facts_.numbers.empty(), "the facts are collected once");
-  for (const auto& worker : workers_) admin_facts_.numbers.push_back(&worker->numbers());
+  for (const auto& worker : workers_) {
+    admin_facts_.numbers.push_back(&worker->numbers());
+    admin_facts_.requests.push_back(&worker->requests());
+  }
+  admin_facts_.process = &process_usage_;
+  admin_facts_.settings = settings_.get();
+  admin_facts_.version = options_.version;
+  admin_facts_.directory = data_->lock();
+  admin_facts_.memory_limit = memory_of_shard() * workers_.size();
   admin_facts_.backend = name_of(shared_->ring.backend);
   if (shared_->ring.error != 0) admin_facts_.fallback = fallback_text(shared_->ring);
   admin_facts_.stage = &shared_->stage;

@@ -29,6 +29,7 @@
 
 #include "net/admin/admin_page.h"
 #include "net/events/event_log.h"
+#include "net/io/process_usage.h"
 #include "net/server/data_dir.h"
 #include "net/server/declared_start.h"
 #include "net/server/handed_sockets.h"
@@ -79,9 +80,10 @@ struct ServerOptions {
   // The starting thread and those of the server lose access to most files, for ever: see
   // net/server/file_access.h.
   bool landlock = false;
-  bool deletes_data = false;  // the caller deletes the data directory after the end
-  std::string keys_file;      // of load_keys
-  std::uint64_t memory = 0;   // bytes for bodies and metadata; 0: half of the machine or cgroup
+  std::string version = "unknown";  // of the program, for metrics and events
+  bool deletes_data = false;        // the caller deletes the data directory after the end
+  std::string keys_file;            // of load_keys
+  std::uint64_t memory = 0;  // bytes for bodies and metadata; 0: half of the machine or cgroup
   std::string region = "us-east-1";
   std::string account = "000000000000";
   DeclaredRowsPtr declared;                // by the configuration file; null: nothing
@@ -182,6 +184,7 @@ class Server : private DevControl {
   std::unique_ptr<WorkerShared> shared_;
   std::mutex clock_change_;  // held while the clock is followed or advanced
   std::vector<std::unique_ptr<Worker>> workers_;
+  ProcessUsage process_usage_;
   AdminFacts admin_facts_;  // set by launch()
   std::vector<ConnectionContext> contexts_;
   std::vector<HandedSocket> handed_;  // by the service manager

@@ -268,7 +268,7 @@ bool Worker::turn() {
   CHECK(now_us_ >= before_us, "the time goes back from {} to {} us", before_us, now_us_);
   phases_.begin_turn();
   phases_.begin(TurnSpan::arrive);
-  connections_->begin_turn(now_);
+  connections_->begin_turn(now_, now_us_);
   const unsigned reaped = ring_->reap(
       completions_a_turn, [this](RingTag tag, std::int32_t result, std::uint32_t flags) {
         dispatch(tag, result, flags);
@@ -424,12 +424,8 @@ void Worker::second_passed() {
   look_for_space();
   note_unreadable();
   note_files_set_aside();
-  numbers_.held.store(connections_->memory(), std::memory_order_relaxed);
-  numbers_.connections.store(connections_->open_connections(), std::memory_order_relaxed);
-  const AuthFailures::Counts& failures = connections_->auth_failures().counts();
-  for (std::size_t i = 0; i < failures.size(); ++i)
-    numbers_.auth_failures[i].store(failures[i], std::memory_order_relaxed);
-  numbers_.connections_evicted.store(connections_->evicted(), std::memory_order_relaxed);
+  numbers_.take(*connections_);
+  requests_.publish(connections_->requests());
 }
 
 void Worker::enter(Stage stage) {

@@ -125,6 +125,7 @@ class Worker {
   bool idle() const { return idle_.load(std::memory_order_relaxed); }
 
   const ShardNumbers& numbers() const { return numbers_; }
+  const PublishedRequestCounts& requests() const { return requests_; }
   // Beats after a nudge(), unless the thread hangs.
   const Pulse& pulse() const { return pulse_; }
 
@@ -183,6 +184,7 @@ class Worker {
   bool counted_as_quiet_ = false;
   std::atomic<bool> idle_{false};  // relaxed: the server only waits for it and reads nothing else
   ShardNumbers numbers_;
+  PublishedRequestCounts requests_;
   Pulse pulse_;
 };
 

@@ -95,6 +95,9 @@ class BinaryCall {
   // write_response(), and must stay valid until that returns.
   Next resume(BinarySession& session, const Directory& directory, const BinarySettings& config);
 
+  // For metrics, before the response is written: the operation, 0 if it is unknown, and the status.
+  BinaryOp op() const { return state_.verb == nullptr ? BinaryOp{} : state_.verb->op; }
+  Status status() const { return state_.status; }
   // Appends the response. The call is idle afterwards.
   void write_response(std::string& out);
 

@@ -128,6 +128,10 @@ std::uint16_t SnsCall::status() const {
   return state_->refusal ? info(state_->refusal.fault).status : 200;
 }
 
+std::string_view SnsCall::error_code() const {
+  return state_->refusal ? info(state_->refusal.fault).code : std::string_view();
+}
+
 std::size_t SnsCall::memory() const {
   const SnsState& s = *state_;
   std::size_t bytes = sizeof(SnsState) + s.result.capacity() + s.request.route.copied.capacity();

@@ -66,7 +66,8 @@ class SnsCall {
   std::span<const CallRoute> routes() const;
   CallStep resume(const Directory& directory);
 
-  std::string_view action() const;  // "Publish"; empty: unknown action
+  std::string_view error_code() const;  // a constant; empty without an error
+  std::string_view action() const;      // "Publish"; empty: unknown action
   std::uint16_t status() const;
   void write_body(std::string& out) const;
   std::size_t memory() const;  // approximate bytes held

@@ -286,6 +286,7 @@ class TlsPair {
 
 TEST_F(TlsTest, TheAccountHasWhatOpenSslHolds) {
   const auto context = TlsContext::load(files_.certificate, files_.key);
+  EXPECT_GT((*context)->not_after_s(), ::time(nullptr));
   ASSERT_TRUE(context);
   TlsPair first(**context);  // makes OpenSSL's one-time allocations
   ASSERT_TRUE(first.tls.established());

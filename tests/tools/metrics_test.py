@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 from dev_test import DevPawl
@@ -113,14 +114,43 @@ class Metrics(unittest.TestCase):
         for number in range(queues):
             self.assertGreater(found["pawl_queue_oldest_message_age_seconds", f"q{number}", None], 0, number)
 
+    def test_count_requests_by_operation_protocol_and_code(self):
+        self.start()
+        url = self.make("orders")
+        self.send(url, 2)
+        form = b"Action=GetQueueUrl&QueueName=missing"
+        with self.assertRaises(urllib.error.HTTPError):
+            urllib.request.urlopen(f"http://{self.pawl.ready['http']}/", form, timeout=10)
+        time.sleep(1.2)  # the numbers are a second old
+        text = self.text()
+        for line in ('pawl_requests_total{op="SendMessage",protocol="json",code="ok"} 2',
+                     'pawl_request_seconds_count{op="SendMessage",protocol="json"} 2',
+                     'pawl_requests_total{op="GetQueueUrl",protocol="query",code="QueueDoesNotExist"} 1',
+                     'pawl_requests_total{op="GetQueueUrl",protocol="query",code="ok"} 0'):
+            self.assertIn(f"\n{line}\n", text)
+        found = self.samples()
+        self.assertGreater(found["process_resident_memory_bytes", None, None], 1 << 20)
+        self.assertGreater(found["pawl_disk_size_bytes", None, None], found["pawl_disk_free_bytes", None, None])
+        self.assertGreater(found["pawl_flush_seconds_count", None, "0"], 0)
+
+    def test_tell_when_the_certificate_ends(self):
+        place = tempfile.mkdtemp(prefix="metrics-test-")
+        self.addCleanup(shutil.rmtree, place, ignore_errors=True)
+        key, certificate = os.path.join(place, "k.pem"), os.path.join(place, "c.pem")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-keyout", key, "-out", certificate,
+                        "-days", "10", "-subj", "/CN=localhost"], check=True, capture_output=True, timeout=30)
+        self.start("--tls-cert", certificate, "--tls-key", key)
+        left = self.samples()["pawl_certificate_expiry_timestamp_seconds", None, None] - time.time()
+        self.assertAlmostEqual(left, 10 * 86400, delta=600)
+
     def test_are_those_that_the_page_names(self):
         self.start()
         self.make("orders")
         text = self.text()
         there = {name for name in re.findall(r"^# TYPE (\w+)", text, re.M)}
-        named = set(re.findall(r"`(pawl_\w+?)(?:\{\w+\})?`", PAGE))
+        named = set(re.findall(r"`(pawl_\w+?)(?:\{[\w,]+\})?`", PAGE))
         self.assertGreaterEqual(len(named), 24)
-        self.assertEqual(named - there, set())
+        self.assertEqual(named - there, {"pawl_certificate_expiry_timestamp_seconds"}, "absent without TLS")
         of_queues = {name for name in re.findall(r'^(\w+)\{queue="orders"', text, re.M)} & there
         self.assertEqual(of_queues - named, set())
         for command in documented("METRICS.md"):

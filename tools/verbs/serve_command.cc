@@ -92,6 +92,7 @@ int serve(const ServeRequest& asked) {
   warn_of_unknown_variables();
   if (!options) return refuse(options.error());
   options->insecure_no_auth = asked.insecure;
+  options->version = PAWL_VERSION;
   if (const auto exposed = check_exposure(*options); !exposed) {
     if (!asked.insecure && !options->dev) return refuse(exposed.error());
     emit(

@@ -48,7 +48,7 @@ std::uint8_t layout_of(std::span<const SendRecord> run) {
 
 }  // namespace
 
-std::size_t sharing_many(std::span<const SendRecord> sends, std::size_t bytes_max) {
+std::size_t sharing(std::span<const SendRecord> sends, std::size_t bytes_max) {
   const SendRecord& first = sends.front();
   if (!may_share(first)) return 1;
   const std::size_t max = std::min(sends.size(), messages_max(first, bytes_max));

@@ -28,13 +28,9 @@ namespace pawl {
 
 class Decoder;
 
-// The first records of `sends`, at least two with the same content, that share a FAN_OUT of at most
-// `bytes_max`; 1: a SEND.
-std::size_t sharing_many(std::span<const SendRecord> sends, std::size_t bytes_max);
-inline std::size_t sharing(std::span<const SendRecord> sends, std::size_t bytes_max) {
-  const bool alone = sends.size() == 1 || sends[1].content != sends[0].content;
-  return alone ? 1 : sharing_many(sends, bytes_max);
-}
+// The number of the first records of `sends` that share a FAN_OUT of at most `bytes_max`; 1: the
+// first one is a SEND.
+std::size_t sharing(std::span<const SendRecord> sends, std::size_t bytes_max);
 // The exact size of the record, aligned.
 std::size_t fan_out_bytes(std::span<const SendRecord> run);
 std::size_t encode_fan_out(std::byte* out, std::span<const SendRecord> run, std::uint64_t stream);

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/admin/histogram_text.h"
+
+#include <gtest/gtest.h>
+
+namespace pawl {
+namespace {
+
+TEST(HistogramText, AddsUpTheBuckets) {
+  DurationCounts times;
+  for (int i = 0; i < 3; ++i) times.note(65);
+  std::string text;
+  append_histogram(text, "x", {}, times);
+  EXPECT_TRUE(text.starts_with("x_bucket{le=\"6.4e-05\"} 0\nx_bucket{le=\"0.000128\"} 3\n"))
+      << text;
+  EXPECT_TRUE(text.ends_with("x_bucket{le=\"+Inf\"} 3\nx_sum 0.000195\nx_count 3\n")) << text;
+}
+
+}  // namespace
+}  // namespace pawl
