@@ -48,6 +48,7 @@ struct AdminAnswer {
   std::string_view content_type = plain_text;  // a literal
 };
 
+class HealthMonitor;
 class ProcessUsage;
 
 // Facts that any shard's thread may read at once.
@@ -55,6 +56,7 @@ struct AdminFacts {
   std::vector<const ShardNumbers*> numbers;             // of each shard
   std::vector<const PublishedRequestCounts*> requests;  // of each shard
   const ProcessUsage* process = nullptr;                // null: unknown
+  const HealthMonitor* health = nullptr;                // null: nothing is known of the clock
   const ReloadableSettings* settings = nullptr;         // null: without TLS
   std::string version;                                  // of the program
   int directory = -1;              // a descriptor of a file in the data directory; -1: none

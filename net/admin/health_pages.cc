@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/admin/health_pages.h"
 
-#include <fmt/core.h>
+#include "net/admin/health.h"
+#include "net/io/kernel_clocks.h"
 
 namespace pawl {
 
@@ -15,9 +16,11 @@ AdminAnswer ready_page(const AdminRequest&, const AdminFacts& facts) {
 AdminAnswer health_page(const AdminRequest& request, const AdminFacts& facts) {
   AdminAnswer answer{.body = health_text(facts.numbers)};
   if (answer.body != health_ok) answer.status = 503;
-  if (request.query == "verbose")
-    answer.body += fmt::format("io: {}{}{}\n", facts.backend, facts.fallback.empty() ? "" : "; ",
-                               facts.fallback);
+  if (request.query == "verbose") {
+    const std::int64_t now_us = wall_now().ms * 1000;
+    answer.body = health_lines(health_rows(facts, now_us), facts.health, now_us);
+    answer.content_type = "application/x-ndjson";
+  }
   return answer;
 }
 

@@ -12,7 +12,7 @@ namespace pawl {
 
 AdminAnswer live_page(const AdminRequest& request, const AdminFacts& facts);
 AdminAnswer ready_page(const AdminRequest& request, const AdminFacts& facts);
-// The query `verbose` adds the backend of sockets and disk.
+// The query `verbose` answers a row for each check (net/admin/health.h), with the same status.
 AdminAnswer health_page(const AdminRequest& request, const AdminFacts& facts);
 
 }  // namespace pawl

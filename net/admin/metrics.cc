@@ -85,6 +85,8 @@ constexpr Metric metrics[] = {
      "Disk space of segments that are retained for x-replay-retention alone.", &Numbers::replay_bytes},
     {"pawl_wal_disk_full", gauge,
      "1 while the disk has no space for another segment and sends are refused.", &Numbers::disk_full},
+    {"pawl_memory_full", gauge, "1 while sends are refused for lack of memory.",
+     &Numbers::memory_full},
     {"pawl_wal_checkpoint_bytes", gauge, "Size of the latest checkpoint.",
      &Numbers::checkpoint_bytes},
     {"pawl_wal_relocated_bytes_total", counter,
@@ -155,6 +157,7 @@ void ShardNumbers::take(const LoopStats& loop) {
   put(received, loop.received);
   put(deleted, loop.deleted);
   put(refused, loop.refused);
+  put(memory_full, loop.memory_full ? 1 : 0);
   put(early_async, loop.early_async);
   put(early_memory, loop.early_memory);
   put(late_async, loop.late_async);

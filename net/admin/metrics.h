@@ -35,7 +35,7 @@ struct ShardNumbers {
   Number messages{0}, waiting{0}, set_aside{0};
   Number frames{0}, log_bytes{0}, padding_bytes{0}, flush_us{0};
   Number segments{0}, disk_bytes{0}, manifests{0}, end{0}, span{0}, replay_bytes{0}, disk_full{0},
-      gap_us_max{0}, files_set_aside{0}, checkpoint_bytes{0}, relocated_bytes{0};
+      memory_full{0}, gap_us_max{0}, files_set_aside{0}, checkpoint_bytes{0}, relocated_bytes{0};
   Number unreadable_segments{0};
   std::array<Number, DurationCounts::ends + 1> flush_times{};  // buckets
   Number flush_us_sum{0};

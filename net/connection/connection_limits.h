@@ -47,6 +47,7 @@ class ConnectionLimits {
   ConnectionLimits(std::uint32_t total_max, std::uint32_t each_max)
       : total_max_(total_max), each_max_(each_max) {}
 
+  std::uint32_t total_max() const { return total_max_; }
   // Index of the address's row, which all connections of its peer_network() share. Nothing: a limit
   // is reached.
   std::optional<std::uint32_t> enter(const PeerAddress& address);

@@ -30,6 +30,7 @@ RequestCounts::Row& RequestCounts::row_of(std::string_view protocol, std::string
 void RequestCounts::note_http(std::string_view protocol, std::string_view op,
                               std::string_view error, std::uint64_t us) {
   CHECK(!protocol.empty(), "a request {} of no protocol", op);
+  CHECK(error != "ok", "an error with the name of none");
   if (op.empty()) op = unknown_op;
   row_of(protocol, op).times.note(us);
   if (!error.empty()) ++errors[{protocol, op, error}];

@@ -62,6 +62,7 @@ struct LoopStats {
   std::uint64_t from_mesh = 0;
   std::uint64_t refused = 0;            // sends, for lack of disk or memory
   std::uint64_t refused_for_space = 0;  // sends, for lack of disk
+  bool memory_full = false;             // sends are refused for lack of memory
   std::uint64_t unreadable = 0;         // messages with unreadable bodies; the last one:
   QueueId unreadable_queue = QueueId::none;
   Seq unreadable_seq = 0;

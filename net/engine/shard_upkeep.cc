@@ -18,6 +18,7 @@ void ShardLoop::share_memory() {
   const ShardMemory memory = shard_->memory();
   const std::uint64_t state = memory.sum();
   memory_full_ = state + image_min > memory_max_ || (memory_full_ && MUTANT(stay_full));
+  stats_.memory_full = memory_full_;
   // Messages from other queues get a higher limit: they free as much at their source, and refusing
   // them would block the source queue for ever. This shard's own transfers do not count towards it:
   // two shards would wait for each other. Nor do long polls, some of which move dead letters on.

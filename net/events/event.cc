@@ -11,16 +11,6 @@
 namespace pawl {
 namespace {
 
-std::string rfc3339(std::int64_t us) {
-  const std::chrono::sys_time<std::chrono::milliseconds> time{std::chrono::milliseconds{us / 1000}};
-  const auto midnight = std::chrono::floor<std::chrono::days>(time);
-  const std::chrono::year_month_day date(midnight);
-  const auto ms = (time - midnight).count();
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     ms / 3'600'000, ms / 60'000 % 60, ms / 1000 % 60, ms % 1000);
-}
-
 void add_text(JsonWriter& json, std::string_view key, std::string text) {
   make_printable(text);
   json.member(key, std::string_view(text));
@@ -58,6 +48,16 @@ std::string text_line(const Event& event) {
 }
 
 }  // namespace
+
+std::string rfc3339(std::int64_t us) {
+  const std::chrono::sys_time<std::chrono::milliseconds> time{std::chrono::milliseconds{us / 1000}};
+  const auto midnight = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(midnight);
+  const auto ms = (time - midnight).count();
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     ms / 3'600'000, ms / 60'000 % 60, ms / 1000 % 60, ms % 1000);
+}
 
 std::string line_of(const Event& event, LogFormat format) {
   return format == LogFormat::json ? json_line(event) : text_line(event);

@@ -50,6 +50,9 @@ struct Event {
   std::uint64_t suppressed = 0;  // lines of this code that were left out before it; set by the log
 };
 
+// The time as in RFC 3339, with milliseconds: 2026-01-31T09:00:00.000Z.
+std::string rfc3339(std::int64_t us);
+
 // With the line break.
 std::string line_of(const Event& event, LogFormat format);
 

@@ -2,7 +2,7 @@
 // The events that the server reports: one code for each, with a row of constants.
 //
 // The name of a code is that of its enumerator. Alerts match it, so a released name never changes.
-// CODES.md of this folder explains each code to operators; event_code_test compares both.
+// `pawl errors` and CODES.md of this folder explain each code to operators.
 //
 // Limits: EventRow::lines_a_minute bounds the lines of a code (event_limit.h).
 // Owner:  constants of the program.
@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace pawl {
@@ -43,6 +44,8 @@ enum class EventCode : std::uint8_t {
   torn_write_cut_off,
   account_not_served,
   declared,
+  limits,
+  ready,
   // --- clock ---
   clock_hidden,
   clock_waits,
@@ -50,9 +53,13 @@ enum class EventCode : std::uint8_t {
   time_off_counted,
   clock_advanced,
   clock_not_saved,
+  clock_unsynchronised,
   // --- disk and log ---
   disk_full,
   disk_has_space,
+  disk_nearly_full,
+  memory_full,
+  flush_slow,
   new_file_set_aside,
   message_unreadable,
   log_failed,
@@ -62,17 +69,23 @@ enum class EventCode : std::uint8_t {
   auth_failed,
   settings_reloaded,
   settings_not_reloaded,
+  certificate_near_end,
+  check_ok,
   draining,
   stopping,
+  stopped,
 };
-inline constexpr std::size_t event_codes = static_cast<std::size_t>(EventCode::stopping) + 1;
+inline constexpr std::size_t event_codes = static_cast<std::size_t>(EventCode::stopped) + 1;
 std::string_view name_of(EventCode code);
+std::optional<EventCode> event_code_of(std::string_view name);
 
 struct EventRow {
   EventCode code;
   EventLevel level;
   std::string_view message;  // constant, unlike the text of an event
   std::uint32_t lines_a_minute;
+  std::string_view when;               // it is emitted
+  std::string_view remedy;             // for an operator; with `code` in backquotes
   std::string_view prefix = "pawl: ";  // of a line of text
 };
 const EventRow& row_of(EventCode code);

@@ -75,6 +75,7 @@ ProcessUsage::Numbers ProcessUsage::read() const {
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0) numbers.open_files_max = files.rlim_cur;
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   numbers.resident_bytes = resident_pages(memory_fd_) * page;
+  CHECK(page >= 4096, "pages of {} bytes", page);
   const std::scoped_lock alone(mutex_);
   numbers.open_files = count_entries(files_fd_);
   return numbers;

@@ -37,6 +37,13 @@ sigset_t taken_signals() {
   return signals;
 }
 
+constexpr std::pair<const char*, Protocol> named_protocols[] = {
+    {"http",   Protocol::http  },
+    {"admin",  Protocol::admin },
+    {"binary", Protocol::binary},
+    {"unix",   Protocol::local }
+};
+
 }  // namespace
 
 void Server::let_signals(Ends how) {
@@ -230,6 +237,7 @@ void Server::follow_clock() {
   EngineClock& clock = shared_->clock;
   const std::scoped_lock alone(clock_change_);
   const EngineClock::Followed followed = clock.follow();
+  health_.note_clock(clock.waits(), kernel_clocks().synchronised());
   if (followed.stepped_us != 0)
     emit(Event{EventCode::wall_clock_set,
                fmt::format("the wall clock was set by {:+} s; the age of messages does not change",
@@ -267,6 +275,7 @@ void Server::collect_admin_facts() {
     admin_facts_.requests.push_back(&worker->requests());
   }
   admin_facts_.process = &process_usage_;
+  admin_facts_.health = &health_;
   admin_facts_.settings = settings_.get();
   admin_facts_.version = options_.version;
   admin_facts_.directory = data_->lock();
@@ -310,18 +319,41 @@ std::expected<void, StartError> Server::launch() {
   }
   shared_->admits.store(true, std::memory_order_release);
   workers_[0]->nudge();
+  report_start();
   return {};
+}
+
+void Server::report_start() const {
+  const std::uint64_t memory = admin_facts_.memory_limit;
+  const std::uint32_t connections = shared_->connection_limits.total_max();
+  emit(
+      Event{EventCode::limits,
+            fmt::format("version {}, {} shards in {}: {} MiB for messages, {} connections; sockets "
+                        "and disk by {}; idle cores: --poll {}",
+                        options_.version, workers_.size(), options_.data, memory >> 20, connections,
+                        admin_facts_.backend, options_.poll)}
+          .with("version", options_.version)
+          .with("path", options_.data)
+          .with("shards", std::uint64_t{workers_.size()})
+          .with("memory_bytes", memory)
+          .with("connections", std::uint64_t{connections})
+          .with("io", admin_facts_.backend));
+  Event ready{EventCode::ready, fmt::format("serves after {} ms, with {} messages recovered:",
+                                            recovery_ms_, recovered_messages_)};
+  ready.fields.emplace_back("recovered_messages", recovered_messages_);
+  ready.fields.emplace_back("recovery_ms", recovery_ms_);
+  for (const auto& [name, protocol] : named_protocols) {
+    if (const std::string& bound = address(protocol); !bound.empty()) {
+      ready.text += fmt::format(" {} {}", name, bound);
+      ready.fields.emplace_back(name, bound);
+    }
+  }
+  emit(std::move(ready));
 }
 
 std::string Server::ready_line() const {
   std::string line = R"({"event":"ready")";
-  const std::pair<const char*, Protocol> named[] = {
-      {"http",   Protocol::http  },
-      {"admin",  Protocol::admin },
-      {"binary", Protocol::binary},
-      {"unix",   Protocol::local }
-  };
-  for (const auto& [name, protocol] : named)
+  for (const auto& [name, protocol] : named_protocols)
     if (const std::string& bound = address(protocol); !bound.empty())
       line += fmt::format(R"(,"{}":"{}")", name, bound);
   std::string more;
@@ -350,6 +382,8 @@ int Server::run() {
     }
     if (drain_end && (drained() || std::chrono::steady_clock::now() >= *drain_end)) break;
     follow_clock();
+    const std::int64_t now_us = wall_now().ms * 1000;
+    health_.observe(health_rows(admin_facts_, now_us), now_us);
   }
   const bool late = drain_end && !drained();
   const std::string text =
@@ -359,6 +393,7 @@ int Server::run() {
   emit(Event{EventCode::stopping, text});
   let_signals(Ends::stop);
   stop();
+  emit(Event{EventCode::stopped, "stopped: all requests are answered, the log is closed"});
   return 0;
 }
 

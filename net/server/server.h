@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "net/admin/admin_page.h"
+#include "net/admin/health.h"
 #include "net/events/event_log.h"
 #include "net/io/process_usage.h"
 #include "net/server/data_dir.h"
@@ -151,6 +152,7 @@ class Server : private DevControl {
   std::uint64_t memory_of_shard() const;
   std::expected<void, StartError> launch();
   void collect_admin_facts();
+  void report_start() const;
   void follow_clock();
   void enter(Stage stage);
   // SIGTERM and SIGINT: `wait` for run(), or end the process at once. During recovery nothing has
@@ -185,6 +187,7 @@ class Server : private DevControl {
   std::mutex clock_change_;  // held while the clock is followed or advanced
   std::vector<std::unique_ptr<Worker>> workers_;
   ProcessUsage process_usage_;
+  HealthMonitor health_;    // observed once a second
   AdminFacts admin_facts_;  // set by launch()
   std::vector<ConnectionContext> contexts_;
   std::vector<HandedSocket> handed_;  // by the service manager

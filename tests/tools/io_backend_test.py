@@ -76,7 +76,7 @@ class IoBackend(unittest.TestCase):
                     self.assertIn('pawl_io_backend_info{backend="threads"} 1', self.get(pawl, "/metrics"))
                     self.assertEqual(self.get(pawl, "/healthz"), "ok\n")
                     verbose = self.get(pawl, "/healthz?verbose")
-                    self.assertIn("io: threads", verbose)
+                    self.assertIn('"code":"io_uring_refused"', verbose)
                     self.assertIn("seccomp", verbose)
                     self.assertEqual(pawl.stop(), 0)
                     self.assertEqual(pawl.errors().count(FALLS_BACK), 1, pawl.errors())

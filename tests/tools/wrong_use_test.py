@@ -26,10 +26,12 @@ NOBODY = "127.0.0.1:1"
 # {dir} a directory.
 ROWS = [
     # no verb, or another program's
-    ("", 2, "pawl needs a verb", "serve, bench, check, doctor, wal, queue, send, receive, delete, extend, dlq, peek, explain, replay, version"),
+    ("", 2, "pawl needs a verb", "serve, bench, check, doctor, wal, queue, send, receive, delete, extend, dlq, peek, explain, replay, errors, version"),
     ("wal", 2, "pawl wal needs a verb", "dump, verify, repair"),
     ("replay", 2, "pawl replay needs a verb", "start"),
     ("bench", 2, "pawl bench needs a verb", "send, receive, e2e"),
+    ("errors disk_ful", 2, "no code of an event", 'Did you mean "disk_full"?'),
+    ("errors a b", 2, '"b"'),
     ("help", 2, '"help"', "pawl --help"),
     ("status", 2, '"status"', "/healthz"),
     ("stop", 2, '"stop"', "SIGTERM"),

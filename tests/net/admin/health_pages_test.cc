@@ -29,12 +29,19 @@ TEST_F(HealthPagesTest, SayThatTheServerIsAliveButNotReadyWhileItDrains) {
   EXPECT_EQ(ready_page({}, facts_).body, "draining: new connections are refused\n");
 }
 
-TEST_F(HealthPagesTest, NameTheBackendWhenAskedToBeVerbose) {
+TEST_F(HealthPagesTest, HaveARowForEachCheckWhenAskedToBeVerbose) {
   const AdminRequest verbose{.query = "verbose"};
-  EXPECT_EQ(health_page(verbose, facts_).body, "ok\nio: threads\n");
   facts_.fallback = "io_uring is refused";
-  EXPECT_EQ(health_page(verbose, facts_).body, "ok\nio: threads; io_uring is refused\n");
-  EXPECT_EQ(health_page({.query = "verbos"}, facts_).body, "ok\n");
+  AdminAnswer answer = health_page(verbose, facts_);
+  EXPECT_EQ(answer.content_type, "application/x-ndjson");
+  EXPECT_TRUE(answer.body.contains(R"("code":"io_uring_refused")")) << answer.body;
+  EXPECT_TRUE(answer.body.contains(R"("text":"threads; io_uring is refused")")) << answer.body;
+  EXPECT_EQ(answer.status, 200) << "a warning";
+  numbers_.disk_full = 1;
+  answer = health_page(verbose, facts_);
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_TRUE(answer.body.contains(R"("code":"disk_full")")) << answer.body;
+  EXPECT_EQ(health_page({.query = "verbos"}, facts_).content_type, AdminAnswer::plain_text);
 }
 
 TEST_F(HealthPagesTest, AFaultHasTheStatusOfAFault) {

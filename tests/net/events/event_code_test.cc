@@ -54,9 +54,10 @@ TEST(EventCode, HasARowInTheDocumentAndNoRowIsLeftOver) {
   EXPECT_EQ(rows, event_codes);
   for (std::size_t i = 0; i < event_codes; ++i) {
     const EventRow& row = row_of(static_cast<EventCode>(i));
-    const std::string begin = fmt::format("\n| `{}` | {} | {} | {} | ", name_of(row.code),
-                                          name_of(row.level), row.message, row.lines_a_minute);
-    EXPECT_TRUE(codes.contains(begin)) << begin;
+    const std::string line =
+        fmt::format("\n| `{}` | {} | {} | {} | {} | {} |\n", name_of(row.code), name_of(row.level),
+                    row.message, row.lines_a_minute, row.when, row.remedy);
+    EXPECT_TRUE(codes.contains(line)) << line;
   }
 }
 
@@ -65,6 +66,7 @@ TEST(EventCode, HasANameAndAMessageOfItsOwn) {
   for (std::size_t i = 0; i < event_codes; ++i) {
     const EventRow& row = row_of(static_cast<EventCode>(i));
     names.insert(name_of(row.code));
+    EXPECT_EQ(event_code_of(name_of(row.code)), row.code);
     messages.insert(row.message);
     EXPECT_EQ(name_of(row.code).find_first_not_of("abcdefghijklmnopqrstuvwxyz_"),
               std::string::npos);
@@ -73,6 +75,7 @@ TEST(EventCode, HasANameAndAMessageOfItsOwn) {
   EXPECT_EQ(names.size(), event_codes);
   EXPECT_EQ(messages.size(), event_codes);
   EXPECT_FALSE(messages.contains(""));
+  EXPECT_EQ(event_code_of("no_such_code"), std::nullopt);
 }
 
 }  // namespace

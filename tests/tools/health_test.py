@@ -1,0 +1,128 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The health of a server and its lines on stderr, as tools/HEALTH.md describes them."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+
+from dev_test import PAWL, DevPawl
+from peek_test import ROOT, documented
+
+CODES = (ROOT / "net/events/CODES.md").read_text()
+
+
+class Health(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.mkdtemp(prefix="health-test-")
+        self.addCleanup(shutil.rmtree, self.place, ignore_errors=True)
+
+    def start(self, *words):
+        pawl = DevPawl(self.place, *words)
+        pawl.__enter__()
+        self.addCleanup(pawl.__exit__, None, None, None)
+        return pawl
+
+    def rows(self, pawl):
+        with urllib.request.urlopen(f"http://{pawl.ready['admin']}/healthz?verbose", timeout=10) as answer:
+            self.assertEqual(answer.headers["Content-Type"], "application/x-ndjson")
+            return [json.loads(line) for line in answer.read().decode().splitlines()]
+
+    def wait_for_row(self, pawl, check, code):
+        """The row of a check when it has this code."""
+        for _ in range(100):
+            row = next(row for row in self.rows(pawl) if row["check"] == check)
+            if row.get("code") == code:
+                return row
+            time.sleep(0.1)
+        return self.fail(row)
+
+    def make_certificate(self, days):
+        key, certificate = os.path.join(self.place, "k.pem"), os.path.join(self.place, "c.pem")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-keyout", key, "-out", certificate,
+                        "-days", str(days), "-subj", "/CN=localhost"], check=True, capture_output=True, timeout=30)
+        return ["--tls-cert", certificate, "--tls-key", key]
+
+    @staticmethod
+    def events(pawl):
+        pawl.stop()
+        return [json.loads(line) for line in pawl.errors.splitlines()]
+
+    def test_has_a_row_for_each_check_of_the_page(self):
+        page = (ROOT / "tools/HEALTH.md").read_text()
+        named = set(re.findall(r"^\| `(\w+)` \| `", page, re.M)) | {"memory", "flush", "space", "io", "certificate", "disk"}
+        pawl = self.start("--shards", "2", *self.make_certificate(100))
+        rows = self.rows(pawl)
+        self.assertEqual({row["check"] for row in rows}, named)
+        for check in ("disk", "log", "memory", "flush"):
+            self.assertEqual([row["shard"] for row in rows if row["check"] == check], [0, 1])
+        time.sleep(1.5)
+        since = {row["since"] for row in self.rows(pawl)}
+        time.sleep(1.1)
+        self.assertEqual({row["since"] for row in self.rows(pawl)}, since, "nothing has changed")
+
+    def test_warns_before_the_end_of_the_certificate_and_says_when_it_is_renewed(self):
+        pawl = self.start("--log-format", "json", *self.make_certificate(10))
+        row = self.wait_for_row(pawl, "certificate", "certificate_near_end")
+        self.assertEqual(row["level"], "warning")
+        self.assertIn("SIGHUP", row["remedy"])
+        time.sleep(1.5)
+        self.make_certificate(100)
+        pawl.process.send_signal(signal.SIGHUP)
+        self.wait_for_row(pawl, "certificate", None)
+        time.sleep(1.5)
+        codes = [event["code"] for event in self.events(pawl)]
+        self.assertEqual(codes.count("certificate_near_end"), 1)
+        self.assertEqual(codes.count("check_ok"), 1)
+        self.assertLess(codes.index("settings_reloaded"), codes.index("check_ok"))
+
+    def test_the_life_of_a_server_is_told_once(self):
+        pawl = self.start("--log-format", "json")
+        events = self.events(pawl)
+        codes = [event["code"] for event in events]
+        for code in ("limits", "ready", "stopping", "stopped"):
+            self.assertEqual(codes.count(code), 1, codes)
+        self.assertEqual(sorted(codes, key=("limits", "ready", "stopping", "stopped").index), codes)
+        limits, ready = events[0], events[1]
+        self.assertRegex(limits["version"], r"^\d+\.\d+\.\d+$")
+        self.assertEqual(limits["shards"], 1)
+        self.assertEqual(ready["http"], pawl.ready["http"])
+        self.assertEqual(ready["recovered_messages"], 0)
+
+    def test_every_code_is_explained(self):
+        listed = subprocess.run([PAWL, "errors", "-o", "json"], text=True, capture_output=True, timeout=30, check=True)
+        rows = json.loads(listed.stdout)
+        self.assertEqual([row["code"] for row in rows], re.findall(r"^\| `(\w+)` \| (?:error|warning|info) ", CODES, re.M))
+        for row in rows:
+            done = subprocess.run([PAWL, "errors", row["code"]], text=True, capture_output=True, timeout=30, check=True)
+            self.assertIn(row["when"], done.stdout)
+            self.assertIn(row["remedy"], done.stdout)
+        wrong = subprocess.run([PAWL, "errors", "disk_ful"], text=True, capture_output=True, timeout=30, check=False)
+        self.assertEqual((wrong.returncode, wrong.stdout), (2, ""))
+        self.assertIn('Did you mean "disk_full"?', wrong.stderr)
+
+    def test_the_commands_of_the_page_run(self):
+        pawl = self.start()
+        commands = documented("HEALTH.md")
+        self.assertEqual(len(commands), 3)
+        for command in commands:
+            done = subprocess.run(["sh", "-c", command], text=True, capture_output=True, timeout=30, check=False,
+                                  env={**os.environ, "PAWL_ADMIN": pawl.ready["admin"],
+                                       "PATH": os.path.dirname(PAWL) + ":" + os.environ["PATH"]})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("disk", done.stdout)
+
+
+if __name__ == "__main__":
+    result = unittest.main(exit=False).result
+    bad = len(result.failures) + len(result.errors)
+    print(f"{max(result.testsRun - bad, 0)} passed, {bad} failed")
+    sys.exit(1 if bad else 0)
