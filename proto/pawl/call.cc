@@ -19,11 +19,15 @@ constexpr std::string_view peek_members[] = {"QueueUrl",      "States",         
                                              "AttributeValue"};
 constexpr std::string_view explain_members[] = {"QueueUrl", "MessageId", "Number", "From"};
 
+constexpr std::string_view list_members[] = {"QueueNamePrefix", "MaxResults", "NextToken"};
+
 constexpr SqsAction receiving = SqsAction::receive_message;
 
 constexpr PawlAction pawl_actions[] = {
-    {"PeekMessages",   receiving, peek_members,    peek_messages,   peek_messages_result  },
+    {"PeekMessages", receiving, peek_members, peek_messages, peek_messages_result},
     {"ExplainMessage", receiving, explain_members, explain_message, explain_message_result},
+    {"ListQueueStatistics", SqsAction::list_queues, list_members, list_queue_statistics,
+     list_queue_statistics_result, false},
 };
 
 bool find_queue_of(PawlState& s, const HttpRequest& http) {
@@ -53,10 +57,13 @@ void PawlState::reset() {
   found.reset();
   blocker.reset();
   expires.reset();
+  statistics.clear();
+  next_token.clear();
 }
 
 std::size_t PawlState::memory() const {
-  return sizeof *this + series.memory() + items.capacity() + scratch.capacity() + body.capacity();
+  return sizeof *this + series.memory() + statistics.memory() + items.capacity() +
+         scratch.capacity() + body.capacity();
 }
 
 CallStep refuse_peek(PawlState& s, Errc error) {
@@ -89,13 +96,14 @@ CallStep PawlCall::begin(SqsState& call, const HttpRequest& http, std::string_vi
   s.action = found;
   call.action = found->permission;
   if (!s.members.read(http.body, found->name, found->members, call.refusal) ||
-      !find_queue_of(s, http))
+      (found->of_queue && !find_queue_of(s, http)))
     return CallStep::respond;
   return found->begin(s);
 }
 
 std::span<const CallRoute> PawlCall::routes() {
   CHECK(state_->action != nullptr, "a call that routed nothing has no routes");
+  if (state_->statistics.begun()) return state_->statistics.routes();
   route_ = state_->series.route();
   return {&route_, 1};
 }

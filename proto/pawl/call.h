@@ -6,12 +6,15 @@
 //                   {"Messages":[{"MessageId":...,"Number":7,"State":"in_flight",...}],"Next":9}
 //   ExplainMessage  {"QueueUrl":...,"MessageId":...} or {"QueueUrl":...,"Number":7}
 //                   {"Number":7,"State":"in_flight","Explanation":"A consumer has received it..."}
+//   ListQueueStatistics  {"QueueNamePrefix":...,"MaxResults":100,"NextToken":...}
+//                   {"Queues":[{"QueueName":...,"Attributes":{...},"Statistics":{...}}]}
 //
 // It is AWS's JSON protocol, signed as a call of SQS. Where a response ends before the queue does,
-// the next call goes on with From and the number in Next.
+// the next call goes on with From and the number in Next, or with NextToken.
 //
 // Units:  epoch ms.
-// Limits: 1,000 messages and about 1 MiB a response; a call looks at 32,768 messages at most.
+// Limits: 1,000 messages or queues and about 1 MiB a response; a call looks at 32,768 messages at
+//         most.
 // Errors: those of SQS, in the refusal of the SqsState.
 // Owner:  the HttpCall. The routed requests are valid until the next begin().
 #pragma once

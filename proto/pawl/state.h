@@ -17,6 +17,7 @@
 #include "proto/pawl/members.h"
 #include "proto/pawl/message_match.h"
 #include "proto/pawl/peek_series.h"
+#include "proto/pawl/statistics_series.h"
 #include "proto/sqs/state.h"
 
 namespace pawl {
@@ -31,7 +32,7 @@ struct PawlState {
   ConfigPtr queue;
   PeekSeries series;
   MessageMatch match;
-  std::uint64_t limit = 0, count = 0;  // messages in the response
+  std::uint64_t limit = 0, count = 0;  // messages or queues in the response
   std::string items, scratch;
   std::string body;  // of the response
 
@@ -42,6 +43,10 @@ struct PawlState {
   std::string id;                        // of the found message
   std::optional<Instant> expires;        // the found message; none: its record cannot be read
   std::optional<PeekedMessage> blocker;  // the message that it waits for
+
+  // ListQueueStatistics
+  StatisticsSeries statistics;
+  std::string next_token;  // the last queue of the page; empty: no page follows
 
   Refusal& refusal() { return call->refusal; }
   void reset();

@@ -208,6 +208,71 @@ class WithKeys(Verbs):
         self.assertIn("It is visible", self.verb("explain", url, "1", **self.key("OTHER")))
 
 
+class Statistics(Verbs):
+    words = ("--shards", "2", "--metrics-queues", "3")
+
+    def statistics(self, **body):
+        status, answer = self.action("Pawl.ListQueueStatistics", **body)
+        self.assertEqual(status, 200, answer)
+        return answer
+
+    def test_lists_queues_of_all_shards_with_their_figures(self):
+        for name in "abcde":
+            self.pawl.call("CreateQueue", QueueName=name)
+            self.send(name, "1", "2")
+        message = self.pawl.call("ReceiveMessage", QueueUrl="a")["Messages"][0]
+        self.pawl.call("DeleteMessage", QueueUrl="a", ReceiptHandle=message["ReceiptHandle"])
+        self.pawl.call("ReceiveMessage", QueueUrl="d")
+        queues = {queue["QueueName"]: queue for queue in self.statistics()["Queues"]}
+        self.assertEqual(list(queues), list("abcde"))
+        self.assertEqual([name for name in queues if "Statistics" in queues[name]], list("abc"), "three have a label")
+        found = queues["a"]["Statistics"]
+        self.assertEqual([found["NumberOf" + name] for name in ("MessagesSent", "MessagesReceived", "MessagesDeleted", "Leases")],
+                         [2, 1, 1, 1])
+        self.assertGreater(found["ApproximateAgeOfOldestMessage"], 0)
+        self.assertEqual(queues["d"]["Attributes"]["ApproximateNumberOfMessagesNotVisible"], "1")
+        self.assertEqual(queues["d"]["Attributes"]["VisibilityTimeout"], "30")
+        page = self.statistics(MaxResults=3)
+        self.assertEqual([queue["QueueName"] for queue in page["Queues"]], list("abc"))
+        rest = self.statistics(NextToken=page["NextToken"])
+        self.assertEqual([queue["QueueName"] for queue in rest["Queues"]], list("de"))
+        self.assertNotIn("NextToken", rest)
+        url = queues["b"]["QueueUrl"]
+        self.assertEqual(self.pawl.call("GetQueueAttributes", QueueUrl=url, AttributeNames=["All"])["Attributes"]["QueueArn"],
+                         queues["b"]["Attributes"]["QueueArn"])
+
+    def test_lists_more_queues_than_a_batch(self):
+        for number in range(150):
+            self.pawl.call("CreateQueue", QueueName=f"q{number:03}")
+        self.send("q149", "x")
+        queues = self.statistics()["Queues"]
+        self.assertEqual([queue["QueueName"] for queue in queues], [f"q{number:03}" for number in range(150)])
+        self.assertEqual(queues[-1]["Attributes"]["ApproximateNumberOfMessages"], "1")
+
+
+class StatisticsOfAccounts(Verbs):
+    words = ("--auth", "sigv4", "--keys", "{keys}")
+
+    def test_shows_an_account_its_own_queues_alone(self):
+        import boto3
+        from botocore.auth import SigV4Auth
+        from botocore.awsrequest import AWSRequest
+        from botocore.credentials import Credentials
+        for key in ("OWNER", "OTHER"):
+            client = boto3.client("sqs", endpoint_url=self.pawl.url, region_name="us-east-1", aws_access_key_id=key,
+                                  aws_secret_access_key="hush")
+            client.create_queue(QueueName=key.lower())
+            client.close()
+        for key in ("OWNER", "OTHER"):
+            asked = AWSRequest("POST", self.pawl.url + "/", data=b"{}", headers={
+                "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "Pawl.ListQueueStatistics"})
+            SigV4Auth(Credentials(key, "hush"), "sqs", "us-east-1").add_auth(asked)
+            with urllib.request.urlopen(urllib.request.Request(asked.url, b"{}", dict(asked.headers)), timeout=10) as answer:
+                self.assertEqual([queue["QueueName"] for queue in json.loads(answer.read())["Queues"]], [key.lower()])
+        status, refused = self.action("Pawl.ListQueueStatistics")
+        self.assertEqual((status, "Queues" in refused), (400, False), "it is not signed")
+
+
 class Strict(Verbs):
     words = ("--strict-sqs",)
 

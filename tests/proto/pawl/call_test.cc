@@ -136,9 +136,71 @@ TEST_F(PawlCallTest, NamesTheMessageThatHoldsAnotherOne) {
                   .body.contains("which has just left the queue."));
 }
 
+TEST_F(PawlCallTest, ListsStatisticsAPageAtATime) {
+  for (const char* name : {"a1", "a2", "a3", "b1"}) make_queue(name);
+  broker.figures[QueueId{2}] = {};
+  const SqsResponse first = action("ListQueueStatistics", R"({"MaxResults":2})");
+  EXPECT_EQ(first.status, 200);
+  EXPECT_TRUE(first.body.starts_with(R"({"Queues":[{"QueueName":"a1","QueueUrl":"http://h/)"));
+  EXPECT_TRUE(first.body.contains(R"(,{"QueueName":"a2",)")) << first.body;
+  EXPECT_TRUE(first.body.contains(R"("Statistics":{"Timestamp":1700000000000,)")) << first.body;
+  EXPECT_TRUE(first.body.ends_with(R"(],"NextToken":"YTI="})")) << first.body;
+  const SqsResponse second = action("ListQueueStatistics", R"({"NextToken":"YTI="})");
+  EXPECT_TRUE(second.body.contains(R"("QueueName":"a3")")) << second.body;
+  EXPECT_TRUE(second.body.contains(R"("QueueName":"b1")")) << second.body;
+  EXPECT_FALSE(second.body.contains("NextToken")) << second.body;
+  const SqsResponse some =
+      action("ListQueueStatistics", R"({"QueueNamePrefix":"a","MaxResults":3})");
+  EXPECT_TRUE(some.body.contains("a3")) << some.body;
+  EXPECT_FALSE(some.body.contains("NextToken")) << "no fourth has this prefix";
+  EXPECT_EQ(action("ListQueueStatistics", R"({"QueueNamePrefix":"c"})").body, R"({"Queues":[]})");
+  EXPECT_EQ(action("ListQueueStatistics", "").status, 200);
+  EXPECT_EQ(call.action(), "ListQueueStatistics");
+  EXPECT_EQ(broker.seen[Op::count], 0);
+}
+
+TEST_F(PawlCallTest, ListsQueuesOfTheCallersAccountOnly) {
+  make_queue("mine");
+  config.account = "111111111111";
+  make_queue("theirs");
+  EXPECT_FALSE(action("ListQueueStatistics", "{}").body.contains("mine"));
+  config.account = "000000000000";
+  const std::string body = action("ListQueueStatistics", "{}").body;
+  EXPECT_TRUE(body.contains("mine")) << body;
+  EXPECT_FALSE(body.contains("theirs")) << body;
+}
+
+TEST_F(PawlCallTest, EndsAPageOfStatisticsThatIsFull) {
+  const std::string policy =
+      fmt::format(R"({{"RedrivePolicy":"{{\"deadLetterTargetArn\":\"arn:aws:sqs:us-east-1:)"
+                  R"(000000000000:{}\",\"maxReceiveCount\":9}}"}})",
+                  "dead");
+  make_queue("dead");
+  for (int i = 0; i < 999; ++i) {
+    make_queue(fmt::format("{}{:03}", std::string(77, 'q'), i), policy);
+    broker.figures[QueueId{static_cast<std::uint32_t>(i + 2)}] = {};
+  }
+  const SqsResponse page = action("ListQueueStatistics", "{}");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_GT(page.body.size(), 1u << 20);
+  EXPECT_LT(page.body.size(), (1u << 20) + 4096);
+  EXPECT_TRUE(page.body.contains("NextToken"));
+}
+
 TEST_F(PawlCallTest, RefusesWhatItDoesNotKnow) {
   fill();
-  refused("It has, with the method POST: PeekMessages, ExplainMessage.", "Wrong", "{}");
+  refused("It has, with the method POST: PeekMessages, ExplainMessage, ListQueueStatistics.",
+          "Wrong", "{}");
+  refused("MaxResults is 0; it must be a whole number from 1 to 1000.", "ListQueueStatistics",
+          R"({"MaxResults":0})");
+  refused("QueueNamePrefix is not a text", "ListQueueStatistics", R"({"QueueNamePrefix":1})");
+  refused("QueueNamePrefix has 81 bytes; a name has 80 at most.", "ListQueueStatistics",
+          fmt::format(R"({{"QueueNamePrefix":"{}"}})", std::string(81, 'q')));
+  refused("NextToken is !; it must be that of the response before.", "ListQueueStatistics",
+          R"({"NextToken":"!"})");
+  refused("has no member QueueUrl. It has QueueNamePrefix,", "ListQueueStatistics",
+          R"({"QueueUrl":"q"})");
+  EXPECT_EQ(broker.seen[Op::list_queues], 0);
   refused("is not a JSON object", "PeekMessages", "[]");
   refused("has no member Bad. It has QueueUrl, States,", "PeekMessages",
           R"({"QueueUrl":"q","Bad":1})");

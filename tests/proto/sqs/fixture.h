@@ -63,9 +63,10 @@ class FakeBroker {
   const Md5* body_md5 = nullptr;         // that was kept with all messages
   std::vector<PeekedMessage> peeked;     // by number; what a peek finds
   std::uint32_t peek_looks = 2;          // messages in a slice of a peek
-  std::map<Op, int> seen;                // how often each Op was applied
-  Request last;                          // as it came
-  Durability durability{};               // what it promises
+  std::map<QueueId, QueueFigures> figures;  // of the labelled queues
+  std::map<Op, int> seen;                   // how often each Op was applied
+  Request last;                             // as it came
+  Durability durability{};                  // what it promises
 
   // How many requests came.
   std::size_t applied() const {
@@ -127,8 +128,9 @@ class FakeBroker {
       case Op::cancel_replay:
       case Op::list_replays:
       case Op::transfer:
-      case Op::list_queues:
         FAIL() << "never routed";
+      case Op::list_queues:
+        return list(request);
       case Op::peek:
         return peek(request);
       case Op::none:
@@ -233,6 +235,26 @@ class FakeBroker {
       const auto stored = std::ranges::find(messages, message.seq, &QueuedMessage::seq);
       if (stored != messages.end()) fill(request.deliveries[request.delivered++], *stored);
     }
+  }
+
+  // A slice of one row, as core/shard/queue_list.h fills it.
+  void list(Request& request) {
+    QueueSlice& slice = *request.slice;
+    ASSERT_EQ(slice.rows, 1u);
+    slice.now = Instant{1'700'000'000'000};
+    const ConfigPtr* const row = directory.first_from(request.queue);
+    if (row == nullptr) return;
+    const auto labelled = figures.find((*row)->id);
+    if (slice.wants_figures && labelled == figures.end()) {
+      slice.others.visible += 99;  // is no queue's own count
+      return;
+    }
+    slice.queues.push_back({
+        .config = *row, .counts = {3, 2, 1}
+    });
+    if (!slice.wants_figures) return;
+    slice.queues.front().oldest_sent = Instant{1'699'999'990'000};
+    slice.figures.push_back(labelled->second);
   }
 
   void receipts(Request& request) {
