@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <iterator>
+#include <type_traits>
 #include <utility>
 
 #include "core/base/check.h"
@@ -46,12 +48,14 @@ std::string text_of(const Printer::Cell& cell) {
   if (const auto* truth = std::get_if<bool>(&cell.value)) return *truth ? "yes" : "no";
   if (const auto* number = std::get_if<std::uint64_t>(&cell.value))
     return fmt::format("{}", *number);
+  if (const auto* number = std::get_if<double>(&cell.value)) return fmt::format("{:.1f}", *number);
   return fmt::format("{}", std::get<std::int64_t>(cell.value));
 }
 
 bool is_number(const Printer::Cell& cell) {
   return std::holds_alternative<std::uint64_t>(cell.value) ||
-         std::holds_alternative<std::int64_t>(cell.value);
+         std::holds_alternative<std::int64_t>(cell.value) ||
+         std::holds_alternative<double>(cell.value);
 }
 
 std::size_t width_of(std::string_view text) {
@@ -64,12 +68,28 @@ const Printer::Cell* find_cell(const Printer::Row& row, std::string_view name) {
   return found == row.cells.end() ? nullptr : &*found;
 }
 
+// A JSON number.
+std::string decimal_text(double number) {
+  CHECK(std::isfinite(number), "{} is no number of JSON", number);
+  return fmt::format("{}", std::round(number * 1000) / 1000);
+}
+
 std::string json_of(const Printer::Row& row) {
   std::string text;
   JsonWriter json(text);
   json.begin_object();
-  for (const Printer::Cell& cell : row.cells)
-    std::visit([&](const auto& value) { json.member(cell.name, value); }, cell.value);
+  for (const Printer::Cell& cell : row.cells) {
+    if (const auto* number = std::get_if<double>(&cell.value)) {
+      json.key(cell.name);
+      text += decimal_text(*number);
+      continue;
+    }
+    std::visit(
+        [&]<typename Value>(const Value& value) {
+          if constexpr (!std::is_same_v<Value, double>) json.member(cell.name, value);
+        },
+        cell.value);
+  }
   json.end_object();
   return text;
 }

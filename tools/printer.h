@@ -12,7 +12,8 @@
 // JSON has all cells of a row in their order. A table has those that the constructor names. There
 // control characters are printed as spaces: the contents of messages cannot steer a terminal.
 //
-// Units:  widths are code points.
+// Units:  widths are code points; a double has three digits behind the point in JSON, one in a
+//         table.
 // Errors: end() returns exit_failure if not everything could be written, after an error text on
 //         stderr; otherwise exit_ok.
 // Owner:  the caller owns the file.
@@ -48,7 +49,7 @@ class Printer {
  public:
   struct Cell {
     std::string name;
-    std::variant<std::string, std::uint64_t, std::int64_t, bool> value;
+    std::variant<std::string, std::uint64_t, std::int64_t, bool, double> value;
     std::optional<std::string> text = {};  // in a table, instead of the value
   };
   struct Row {

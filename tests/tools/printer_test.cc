@@ -59,6 +59,15 @@ TEST(Printer, PrintsAllCellsAsAnArrayOfObjectsOrOneALine) {
             "\n");
 }
 
+TEST(Printer, RoundsDecimalNumbers) {
+  const Rows rows = {{.cells = {{"a", 1.23456}, {"b", 2.0, "2s"}}}, {.cells = {{"a", 100.0}}}};
+  EXPECT_EQ(printed(OutputFormat::table, rows, {"a", "b"}),
+            "    A   B\n"
+            "  1.2  2s\n"
+            "100.0\n");
+  EXPECT_EQ(printed(OutputFormat::jsonl, rows), "{\"a\":1.235,\"b\":2}\n{\"a\":100}\n");
+}
+
 TEST(Printer, PrintsNothingButAnEmptyArrayWithoutRows) {
   EXPECT_EQ(printed(OutputFormat::table, {}), "");
   EXPECT_EQ(printed(OutputFormat::json, {}), "[]\n");

@@ -26,7 +26,7 @@ NOBODY = "127.0.0.1:1"
 # {dir} a directory.
 ROWS = [
     # no verb, or another program's
-    ("", 2, "pawl needs a verb", "serve, bench, check, doctor, wal, queue, send, receive, delete, extend, dlq, peek, explain, replay, errors, version"),
+    ("", 2, "pawl needs a verb", "serve, bench, check, doctor, wal, queue, send, receive, delete, extend, dlq, peek, explain, top, replay, errors, version"),
     ("wal", 2, "pawl wal needs a verb", "dump, verify, repair"),
     ("replay", 2, "pawl replay needs a verb", "start"),
     ("bench", 2, "pawl bench needs a verb", "send, receive, e2e"),
@@ -79,6 +79,9 @@ ROWS = [
     ("serve --account 12", 2, "--account", '"12"', "12 digits"),
     ("serve --http 127.0.0.1", 2, "--http", "ADDR:PORT", "127.0.0.1:9324"),
     ("serve --http 127.0.0.1:99999", 2, '"127.0.0.1:99999"', "ADDR:PORT"),
+    ("top --sort size", 2, "--sort", '"size"', "state, queue, visible"),
+    ("top --interval 0", 2, "--interval", '"0"', "0.1 to 3600"),
+    ("top -n 0", 2, "--count", '"0"', "whole number from 1"),
     ("bench send --rate -1", 2, "--rate", '"-1"', "0 to"),
     ("bench send --seconds 0", 2, "--seconds", '"0"', "86400"),
     ("bench send --seconds 1e999", 2, "--seconds", '"1e999"', "86400"),
