@@ -21,7 +21,7 @@ struct Synonyms {
 constexpr Synonyms verb_synonyms[] = {
     {" help ",                                                       "`pawl --help` lists the verbs, and `pawl VERB --help` the flags of one."},
     {" status health info ",
-     "A running server responds on its admin port: `curl http://127.0.0.1:9325/healthz`, or "
+     "`pawl check` shows the health of a running server; its admin port serves /healthz and "
      "/metrics."                                                                                                                              },
     {" ps stats monitor watch ",                                     "`pawl top` shows which queues are in trouble, and why."                 },
     {" stop shutdown quit kill ",                                    "SIGTERM stops a server: `kill PID`, or `systemctl stop`."               },

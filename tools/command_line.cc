@@ -176,7 +176,9 @@ void Verb::hide() { app_->group(""); }
 void Verb::footer(const std::string& text) { app_->footer(text); }
 
 void Verb::on_given(std::function<int()> run) {
-  app_->callback([code = code_, run = std::move(run)] { *code = run(); });
+  app_->callback([app = app_, code = code_, run = std::move(run)] {
+    if (app->get_subcommands().empty()) *code = run();
+  });
 }
 
 // --- the command line ---

@@ -79,7 +79,8 @@ class Verb {
   void require_verb();                                              // exactly one verb must follow
   void hide();                           // leaves it out of help texts, suggestions and verbs()
   void footer(const std::string& text);  // the end of the help text
-  // Called at the end of a valid parse if this verb is given; returns the exit code.
+  // Called at the end of a valid parse if this verb is given, and none below it; returns the exit
+  // code.
   void on_given(std::function<int()> run);
 
  private:

@@ -313,7 +313,7 @@ class CommandLine(unittest.TestCase):
             done = pawl("check", "health", "--admin", "127.0.0.1:%d" % silent.getsockname()[1], "--timeout", "100")
             self.assertEqual(done.returncode, 1)
             self.assertIn("did not respond within 100 ms", done.stderr)
-        self.refused(pawl("check"), "health")
+        self.refused(pawl("check", "healht"), 'Did you mean "health"?')
         self.refused(pawl("check", "health", "--timeout", "0"), "--timeout")
 
     def test_bench_loads_a_queue_and_prints_its_figures_as_json(self):
