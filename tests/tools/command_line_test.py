@@ -26,7 +26,7 @@ PAWL = str(pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release
 KEYS = "[[key]]\nid = 'AKID'\nsecret = 'hush'\naccount = '111111111111'\n"
 STRANGER = 54321  # a user with no other process
 VERBS = ["serve", "bench", "check", "doctor", "wal", "queue", "send", "receive", "delete", "extend", "dlq", "peek",
-         "explain", "top", "replay", "errors", "version"]
+         "explain", "top", "metrics", "replay", "errors", "version"]
 
 
 def pawl(*words, **environment):

@@ -14,7 +14,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from dev_test import DevPawl
+from dev_test import PAWL, DevPawl
 from peek_test import ROOT, documented
 
 PAGE = (ROOT / "tools/METRICS.md").read_text()
@@ -155,9 +155,37 @@ class Metrics(unittest.TestCase):
         self.assertEqual(of_queues - named, set())
         for command in documented("METRICS.md"):
             done = subprocess.run(["sh", "-c", command], text=True, capture_output=True, timeout=30, check=False,
-                                  env={**os.environ, "PAWL_ADMIN": self.pawl.ready["admin"]})
+                                  env={**os.environ, "PAWL_ADMIN": self.pawl.ready["admin"],
+                                       "PATH": f"{os.path.dirname(PAWL)}:{os.environ['PATH']}"})
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("pawl_queue_messages", done.stdout)
+
+    def listed(self, *words):
+        done = subprocess.run([PAWL, "metrics", "ls", "-o", "json", *words], text=True, capture_output=True, timeout=30, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return {row["name"]: row for row in json.loads(done.stdout)}
+
+    def test_are_listed_with_their_series(self):
+        self.start("--metrics-queues", "2")
+        for name in ("orders", "more", "others"):
+            self.make(name)
+        text = self.text()
+        found = self.listed("--admin", self.pawl.ready["admin"], "--metrics-queues", "2")
+        self.assertEqual({name: row["type"] for name, row in found.items()}, dict(re.findall(r"^# TYPE (\w+) (\w+)", text, re.M)))
+        lines = [line for line in text.splitlines() if not line.startswith("#")]
+        self.assertEqual(sum(row["series"] for row in found.values()), len(lines))
+        self.assertEqual(found["pawl_queue_messages"], {
+            "name": "pawl_queue_messages", "type": "gauge", "labels": "queue, account, state", "series": 9, "series_max": 9,
+            "help": "Messages by state."})
+        for name, row in found.items():
+            self.assertTrue(row["series_max"] == 0 or row["series"] <= row["series_max"], row)
+            self.assertTrue(row["help"], name)
+        of_queues = self.listed()
+        self.assertEqual(set(of_queues), {name for name, row in found.items() if row["labels"].startswith("queue")})
+        self.assertEqual({row["series"] for row in of_queues.values()}, {0}, "no server was asked")
+        self.assertLessEqual(sum(row["series_max"] for row in of_queues.values()), 25 * 1001)
+        table = subprocess.run([PAWL, "metrics", "ls", "--filter", "drain_rate"], text=True, capture_output=True, timeout=30, check=False)
+        self.assertRegex(table.stdout, r"^NAME +TYPE +LABELS +SERIES MAX\npawl_queue_drain_rate +gauge +queue, account +1001\n$")
 
     @unittest.skipUnless(shutil.which("promtool"), "promtool is not installed")
     def test_please_promtool(self):

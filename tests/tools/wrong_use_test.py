@@ -26,7 +26,7 @@ NOBODY = "127.0.0.1:1"
 # {dir} a directory.
 ROWS = [
     # no verb, or another program's
-    ("", 2, "pawl needs a verb", "serve, bench, check, doctor, wal, queue, send, receive, delete, extend, dlq, peek, explain, top, replay, errors, version"),
+    ("", 2, "pawl needs a verb", "serve, bench, check, doctor, wal, queue, send, receive, delete, extend, dlq, peek, explain, top, metrics, replay, errors, version"),
     ("wal", 2, "pawl wal needs a verb", "dump, verify, repair"),
     ("replay", 2, "pawl replay needs a verb", "start"),
     ("bench", 2, "pawl bench needs a verb", "send, receive, e2e"),
@@ -41,6 +41,9 @@ ROWS = [
     ("publish", 2, '"publish"', "pawl send QUEUE BODY"),
     ("consume", 2, '"consume"', "pawl receive QUEUE"),
     ("queue", 2, "pawl queue needs a verb", "create, ls, info, set, purge, rm"),
+    ("metrics", 2, "pawl metrics needs a verb", "ls"),
+    ("metrics ls --metrics-queues x", 2, "--metrics-queues", '"x"', "0 to 100000"),
+    ("metrics ls --admin {}".format(NOBODY), 1, NOBODY, "admin port"),
     ("dlq", 2, "pawl dlq needs a verb", "ls, redrive, tasks, cancel"),
     ("verify", 2, '"verify"', "pawl wal verify"),
     ("-v", 2, '"-v"', "--version"),
