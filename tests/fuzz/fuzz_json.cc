@@ -38,6 +38,7 @@ constexpr const char* actions[] = {
     "ListMessageMoveTasks",
     "Pawl.PeekMessages",
     "Pawl.ExplainMessage",
+    "Pawl.ListQueueStatistics",
 };
 
 }  // namespace

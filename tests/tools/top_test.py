@@ -27,12 +27,12 @@ ENDING = "\x1b[?25h\x1b[?1049l"
 class Screen:
     """`pawl top` on a terminal of its own."""
 
-    def __init__(self, url, columns, lines, *words):
+    def __init__(self, url, columns, lines, *words, stdin=None):
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         self.before = termios.tcgetattr(slave)
-        self.process = subprocess.Popen([PAWL, "top", "--url", url, "--interval", "0.3", *words], stdin=slave, stdout=slave,
-                                        stderr=slave)
+        self.process = subprocess.Popen([PAWL, "top", "--url", url, "--interval", "0.3", *words],
+                                        stdin=stdin or slave, stdout=slave, stderr=slave)
         self.slave = slave
         self.text = ""
 
@@ -75,8 +75,8 @@ class Top(Verbs):
             self.pawl.call("CreateQueue", QueueName=name)
         self.send("stuck", "1", "2", "3")
 
-    def screen(self, columns, lines, *words):
-        screen = Screen(self.pawl.url, columns, lines, *words)
+    def screen(self, columns, lines, *words, **more):
+        screen = Screen(self.pawl.url, columns, lines, *words, **more)
         self.addCleanup(screen.close)
         return screen
 
@@ -202,6 +202,17 @@ class Top(Verbs):
         self.assertEqual(screen.end(), 1)
         self.assertIn("error: ", screen.text.split(ENDING)[-1])
         self.assertEqual(termios.tcgetattr(screen.slave), screen.before)
+
+    def test_a_closed_input_ends_it(self):
+        keys, slave = pty.openpty()
+        screen = self.screen(80, 24, stdin=slave)
+        os.close(slave)
+        self.assertTrue(screen.wait_for("stuck"))
+        os.write(keys, b"/")
+        self.assertTrue(screen.wait_for("filter: _"), screen.text)
+        os.close(keys)
+        self.assertEqual(screen.end(), 130)
+        self.assertTrue(screen.text.endswith(ENDING), screen.text)
 
     def test_wrong_use_says_what_is_allowed(self):
         self.assertIn("The columns are state, queue, visible", self.verb("top", "--sort", "size", code=2))

@@ -87,7 +87,9 @@ char Terminal::key(std::chrono::milliseconds wait) {
   pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   if (poll(&input, 1, static_cast<int>(wait.count())) <= 0) return ended_by() != 0 ? 'q' : '\0';
   char typed = 0;
-  return read(STDIN_FILENO, &typed, 1) == 1 ? typed : 'q';
+  if (read(STDIN_FILENO, &typed, 1) == 1) return typed;
+  terminal_signal = SIGHUP;  // no key will ever be typed
+  return 'q';
 }
 
 int Terminal::ended_by() const { return terminal_signal; }

@@ -7,7 +7,7 @@
 //
 // Units:  characters.
 // Limits: one Terminal at a time.
-// Errors: a closed standard input ends it as the key `q` does.
+// Errors: a closed standard input ends it as SIGHUP does.
 // Owner:  one thread.
 #pragma once
 
