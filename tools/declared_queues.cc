@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <tuple>
 #include <vector>
@@ -24,7 +25,6 @@
 namespace pawl {
 namespace {
 
-using Fault = std::unexpected<std::string>;
 using Names = std::vector<std::string>;
 
 // By DeclaredKind.
@@ -117,17 +117,18 @@ class Reader {
   Reader(const std::string& path, const DeclaredDefaults& defaults)
       : path_(path), defaults_(defaults) {}
 
-  bool read(const toml::table& file);
+  void read(const toml::table& file);
   DeclaredRows rows;
-  std::string fault;
+  std::vector<std::string> faults;
 
  private:
   bool refuse(const std::string& where, std::string why) {
     make_printable(why);
-    fault = where + ": " + why;
+    faults.push_back(where + ": " + why);
     return false;
   }
   std::string where(const toml::node& node) const { return location_of(path_, node.source()); }
+  bool read_tables(DeclaredKind kind, const toml::node& node);
   bool read_row(DeclaredKind kind, const toml::table& table);
   bool read_key(DeclaredRow& row, std::string_view key, const toml::node& node);
   bool read_own(DeclaredRow& row, std::string_view key, const toml::node& node);
@@ -139,7 +140,7 @@ class Reader {
   bool check(const DeclaredRow& row);
   bool check_name(const DeclaredRow& row);
   bool add(DeclaredRow row);
-  bool check_messages();
+  void check_messages();
   std::string queue_arn(const DeclaredRow& row, std::string_view name) const {
     return arn_of(defaults_.region, row.account, name);
   }
@@ -148,26 +149,30 @@ class Reader {
   const DeclaredDefaults& defaults_;
   // Queues, topics and subscriptions by account, name and endpoint: their position in rows.
   std::map<std::tuple<DeclaredKind, std::string, std::string, std::string>, std::size_t> known_;
+  // Account and name of tables with faults.
+  std::set<std::tuple<DeclaredKind, std::string, std::string>> refused_;
 };
 
-bool Reader::read(const toml::table& file) {
-  for (const DeclaredKind kind : kinds) {
-    const toml::node* const node = file.get(table_of(kind));
-    if (node == nullptr) continue;
-    const toml::array* const all = node->as_array();
-    if (all == nullptr || !all->is_homogeneous<toml::table>()) {
-      return refuse(where(*node), fmt::format("{0} is a list of tables: write [[{0}]] above each.",
-                                              table_of(kind)));
-    }
-    if (kind == DeclaredKind::message && !defaults_.messages) {
-      return refuse(where(*all->get(0)),
-                    "[[message]] is for tests: its messages are sent when the server starts. Start "
-                    "with --dev, or remove it.");
-    }
-    for (const toml::node& table : *all)
-      if (!read_row(kind, *table.as_table())) return false;
+void Reader::read(const toml::table& file) {
+  for (const DeclaredKind kind : kinds)
+    if (const toml::node* const node = file.get(table_of(kind))) read_tables(kind, *node);
+  check_messages();
+}
+
+bool Reader::read_tables(DeclaredKind kind, const toml::node& node) {
+  const toml::array* const all = node.as_array();
+  if (all == nullptr || !all->is_homogeneous<toml::table>()) {
+    return refuse(where(node), fmt::format("{0} is a list of tables: write [[{0}]] above each.",
+                                           table_of(kind)));
   }
-  return check_messages();
+  if (kind == DeclaredKind::message && !defaults_.messages) {
+    return refuse(where(*all->get(0)),
+                  "[[message]] is for tests: its messages are sent when the server starts. Start "
+                  "with --dev, or remove it.");
+  }
+  bool good = true;
+  for (const toml::node& table : *all) good &= read_row(kind, *table.as_table());
+  return good;
 }
 
 bool Reader::read_row(DeclaredKind kind, const toml::table& table) {
@@ -175,20 +180,23 @@ bool Reader::read_row(DeclaredKind kind, const toml::table& table) {
   row.kind = kind;
   row.where = where(table);
   row.account = defaults_.account;
-  if (const toml::node* const account = table.get("account");
-      account != nullptr && !read_own(row, "account", *account))
-    return false;  // first, because names of queues become ARNs of that account
+  bool good = true;
+  // First, because names of queues become ARNs of that account.
+  if (const toml::node* const account = table.get("account"); account != nullptr)
+    good = read_own(row, "account", *account);
   for (const auto& [name, node] : table)
-    if (!read_key(row, name.str(), node)) return false;
+    if (name.str() != "account") good &= read_key(row, name.str(), node);
   const Keys& keys = keys_for(kind);
   for (std::size_t i = 0; i < keys.required; ++i) {
     if (table.contains(keys.names[i])) continue;
-    return refuse(row.where, fmt::format("this [[{}]] has no {}. Add {} = \"...\".", table_of(kind),
+    good = refuse(row.where, fmt::format("this [[{}]] has no {}. Add {} = \"...\".", table_of(kind),
                                          keys.names[i], keys.names[i]));
   }
   if (kind == DeclaredKind::subscription && !row.endpoint.starts_with("arn:"))
     row.endpoint = queue_arn(row, row.endpoint);
-  return check(row) && add(std::move(row));
+  if (good && check(row)) return add(std::move(row));
+  if (!row.name.empty()) refused_.insert({kind, row.account, row.name});
+  return false;
 }
 
 bool Reader::read_key(DeclaredRow& row, std::string_view key, const toml::node& node) {
@@ -360,35 +368,33 @@ bool Reader::add(DeclaredRow row) {
 }
 
 // A message is sent when its queue is made: the queue must be declared.
-bool Reader::check_messages() {
+void Reader::check_messages() {
   for (const DeclaredRow& row : rows) {
     if (row.kind != DeclaredKind::message) continue;
     if (known_.contains({DeclaredKind::queue, row.account, row.name, {}})) continue;
+    if (refused_.contains({DeclaredKind::queue, row.account, row.name})) continue;
     Names queues;
     for (const DeclaredRow& one : rows)
       if (one.kind == DeclaredKind::queue && one.account == row.account) queues.push_back(one.name);
-    return refuse(row.where,
-                  fmt::format("queue = {}: this file has no such [[queue]] of account {}, "
-                              "and a message is sent when its queue is made.{} Declare "
-                              "it, or correct the name.",
-                              row.name, row.account, suggestion(row.name, queues)));
+    refuse(row.where, fmt::format("queue = {}: this file has no such [[queue]] of account {}, "
+                                  "and a message is sent when its queue is made.{} Declare "
+                                  "it, or correct the name.",
+                                  row.name, row.account, suggestion(row.name, queues)));
   }
-  return true;
 }
 
 }  // namespace
 
 std::span<const std::string_view> declared_tables() { return tables; }
 
-std::expected<DeclaredRows, std::string> read_declared_rows(std::string_view text,
-                                                            const std::string& path,
-                                                            const DeclaredDefaults& defaults) {
+DeclaredRead read_declared_rows(std::string_view text, const std::string& path,
+                                const DeclaredDefaults& defaults) {
   CHECK(is_account_id(defaults.account), "{} is no account", defaults.account);
   const auto parsed = parse_toml(text, path);
-  if (!parsed) return Fault(parsed.error());
+  if (!parsed) return {{}, {parsed.error()}};
   Reader reader(path, defaults);
-  if (!reader.read(*parsed)) return Fault(reader.fault);
-  return std::move(reader.rows);
+  reader.read(*parsed);
+  return {std::move(reader.rows), std::move(reader.faults)};
 }
 
 }  // namespace pawl

@@ -5,14 +5,15 @@
 // Two tables of one queue, topic or subscription must be equal; then they are one row.
 //
 // Errors: "FILE:LINE:COLUMN: ...": the key, the value, the allowed values, and for an unknown key
-//         the nearest known one. Values of attributes are checked later, by plan_declared().
+//         the nearest known one. A table with a fault gives no row, and the next one is read.
+//         Values of attributes are checked later, by plan_declared().
 // Owner:  values.
 #pragma once
 
-#include <expected>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "proto/declared/declared_rows.h"
 
@@ -27,8 +28,11 @@ struct DeclaredDefaults {
 // The names of the tables.
 std::span<const std::string_view> declared_tables();
 
-std::expected<DeclaredRows, std::string> read_declared_rows(std::string_view text,
-                                                            const std::string& path,
-                                                            const DeclaredDefaults& defaults);
+struct DeclaredRead {
+  DeclaredRows rows;
+  std::vector<std::string> faults;
+};
+DeclaredRead read_declared_rows(std::string_view text, const std::string& path,
+                                const DeclaredDefaults& defaults);
 
 }  // namespace pawl

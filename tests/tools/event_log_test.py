@@ -90,7 +90,7 @@ class EventLog(unittest.TestCase):
 
     def test_the_format_is_a_setting(self):
         pawl = self.new(["--admin", "nowhere.invalid:1", "--insecure-no-auth"],
-                        settings=["PAWL_SERVER_LOG_FORMAT=json", "PAWL_SERVER_SHARDZ=1"])
+                        settings=["PAWL_SERVER_LOG_FORMAT=json", "PAWL_SERVR_SHARDS=1"])
         with self.assertRaises(RuntimeError):
             pawl.start()
         codes = [event["code"] for event in self.events(pawl)]

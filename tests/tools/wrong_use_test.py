@@ -178,8 +178,8 @@ class WrongUse(unittest.TestCase):
         self.answered(self.run_pawl("serve", *FREE, "--data", ""), 2, "--data", '""')
 
     def test_a_variable_that_is_no_setting_is_named(self):
-        done = self.run_pawl("serve", "--poll", "x", PAWL_SERVER_SHARD="2", PAWL_SQS_ZZZZ="1", PAWL_ENDPOINT="x")
-        self.answered(done, 2, "PAWL_SERVER_SHARD", 'Did you mean "PAWL_SERVER_SHARDS"?', "PAWL_SQS_ZZZZ")
+        done = self.run_pawl("serve", PAWL_SERVER_SHARD="2", PAWL_SQS_ZZZZ="1", PAWL_ENDPOINT="x")
+        self.answered(done, 2, "PAWL_SERVER_SHARD", 'Did you mean "PAWL_SERVER_SHARDS"?', "PAWL_SQS_ZZZZ", "unset it")
         self.assertNotIn("PAWL_ENDPOINT", done.stderr)
 
     def test_a_name_without_an_address_is_told_so(self):

@@ -10,9 +10,9 @@
 
 #include "tools/arguments.h"
 #include "tools/commands.h"
+#include "tools/config/serve_keys.h"
 #include "tools/doctor/doctor.h"
 #include "tools/printer.h"
-#include "tools/serve_config.h"
 
 namespace pawl {
 namespace {

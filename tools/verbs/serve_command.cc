@@ -2,65 +2,52 @@
 #include <fmt/core.h>
 
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "net/events/event_log.h"
 #include "net/server/dev_directory.h"
 #include "net/server/server.h"
 #include "net/server/service_manager.h"
 #include "tools/commands.h"
-#include "tools/declared_queues.h"
-#include "tools/serve_config.h"
+#include "tools/config/config_file.h"
+#include "tools/config/configuration.h"
+#include "tools/config/environment.h"
+#include "tools/config/serve_flags.h"
+#include "tools/config/serve_keys.h"
+#include "tools/config/server_options.h"
 
 namespace pawl {
 namespace {
-
-struct ServeRequest {
-  std::map<std::string, std::string> flags;
-  std::map<std::string, Option> options;  // by flag
-  std::string config;
-  bool insecure = false;
-};
-
-// A flag with such a value may be given without it, which means yes.
-bool is_yes_no(const ServeKey& key) { return std::string_view(key.value) == "yes|no"; }
 
 int refuse(const std::string& why) {
   fmt::print(stderr, "error: {}\n", why);
   return exit_usage;
 }
 
-std::expected<ServerOptions, std::string> options_of(const ServeRequest& asked) {
-  GivenValues given;
-  for (const ServeKey& key : serve_keys()) {
-    const std::string flag = key.flag;
-    const std::string& text = asked.flags.at(flag);
-    const bool alone = is_yes_no(key) && text.empty();  // a flag without a value
-    if (asked.options.at(flag).given()) given.try_emplace(flag, alone ? "yes" : text, "--" + flag);
-  }
+std::expected<ServerOptions, std::string> options_of(const ServeFlags& asked) {
+  GivenValues given = asked.given();
   read_environment(given);
-  if (asked.config.empty()) return make_server_options(given);
-  const auto text = read_config_file(asked.config);
-  if (!text) return std::unexpected(text.error());
-  if (const auto read = read_config(*text, asked.config, given); !read)
-    return std::unexpected(read.error());
-  auto options = make_server_options(given);
-  if (!options) return options;
-  auto declared = read_declared_rows(
-      *text, asked.config,
-      {.account = options->account, .region = options->region, .messages = options->dev});
-  if (!declared) return std::unexpected(declared.error());
-  options->declared = std::make_shared<const DeclaredRows>(std::move(*declared));
-  return options;
+  std::string text;
+  if (!asked.config.empty()) {
+    auto file = read_config_file(asked.config);
+    if (!file) return std::unexpected(file.error());
+    text = std::move(*file);
+  }
+  Configuration read = read_configuration(std::move(given), text, asked.config);
+  if (!read.faults.empty()) return std::unexpected(read.faults.front());
+  return std::move(read.options);
 }
 
-void warn_of_unknown_variables() {
-  for (const std::string& warning : unknown_variables())
-    emit(Event{EventCode::unknown_variable, warning});
+// Whether no variable is a mistyped setting.
+bool check_variables() {
+  const UnknownVariables unknown = unknown_variables();
+  for (const std::string& warning : unknown.near) emit(Event{EventCode::unknown_variable, warning});
+  for (const std::string& fault : unknown.refused) refuse(fault);
+  return unknown.refused.empty();
 }
 
 std::string all_http(const ServerOptions& options) {
@@ -86,10 +73,10 @@ void print_dev_settings(const Server& server, const ServerOptions& options) {
              options.load_keys ? "" : " AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test");
 }
 
-int serve(const ServeRequest& asked) {
+int serve(const ServeFlags& asked) {
   auto options = options_of(asked);
   event_log().write_as(options ? options->log_format : LogFormat::text);
-  warn_of_unknown_variables();
+  if (!check_variables()) return exit_usage;
   if (!options) return refuse(options.error());
   options->insecure_no_auth = asked.insecure;
   options->version = PAWL_VERSION;
@@ -142,23 +129,15 @@ int serve(const ServeRequest& asked) {
 }  // namespace
 
 void add_serve_command(CommandLine& line) {
-  const auto asked = std::make_shared<ServeRequest>();
+  const auto asked = std::make_shared<ServeFlags>();
   Verb verb = line.add_verb("serve", "Runs the server until SIGTERM or SIGINT");
+  add_serve_flags(verb, *asked);
+  add_config_flag(verb, *asked);
   std::string footer =
       "Each setting can also be an environment variable or a key of the TOML file. A flag "
       "overrides a variable,\na variable overrides the file:\n";
-  for (const ServeKey& key : serve_keys()) {
-    Option option = verb.option("--" + std::string(key.flag), asked->flags[key.flag],
-                                fmt::format("{} (default: {})", key.help, key.preset))
-                        .value_name(key.value);
-    asked->options.emplace(key.flag, option);
-    if (is_yes_no(key)) option.value_optional();
-    if (key.repeats) option.join_repeats();
+  for (const ServeKey& key : serve_keys())
     footer += fmt::format("  {:<22} [{}] {}\n", variable_of(key), key.section, key.key);
-  }
-  verb.option("--config", asked->config, "A TOML file with these settings").value_name("FILE");
-  verb.flag("--insecure-no-auth", asked->insecure,
-            "Serve addresses that other machines can reach without credentials");
   footer +=
       "A ready server prints one line of JSON with its addresses on stdout; everything else goes "
       "to stderr.\n"
