@@ -35,6 +35,8 @@ constexpr Synonyms verb_synonyms[] = {
      "`pawl send QUEUE BODY` sends a message."                                                                                                },
     {" consume subscribe sub poll get pop dequeue receive-message ",
      "`pawl receive QUEUE` receives messages."                                                                                                },
+    {" settings configuration conf configtest ",
+     "The verb for settings is `pawl config show|check`."                                                                                     },
     {" verify dump repair fsck ",                                    "The verbs for the log are `pawl wal verify|dump|repair DIR`."           },
 };
 

@@ -11,6 +11,7 @@ namespace pawl {
 
 void add_serve_command(CommandLine& line);
 void add_bench_command(CommandLine& line);
+void add_config_command(CommandLine& line);
 void add_check_command(CommandLine& line);
 void add_doctor_command(CommandLine& line);
 void add_wal_command(CommandLine& line);

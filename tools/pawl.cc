@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
       PAWL_VERSION);
   pawl::add_serve_command(line);
   pawl::add_bench_command(line);
+  pawl::add_config_command(line);
   pawl::add_check_command(line);
   pawl::add_doctor_command(line);
   pawl::add_wal_command(line);

@@ -40,12 +40,29 @@ DeclaredCall::DeclaredCall(const std::shared_ptr<const DeclaredRows>& rows,
 
 DeclaredCall::~DeclaredCall() = default;
 
+// A queue or topic that will be made must not be planned already.
+template <typename Refused>
+void DeclaredCall::check_calls(Refused&& refused) {
+  for (const auto& phase : plan_.phases) {
+    for (const DeclaredAction& action : phase) {
+      const bool creates = action.makes && action.row->kind != DeclaredKind::subscription;
+      const bool drops = action.action == "DeleteQueue";
+      const auto one = begin_call(action, drops     ? *directory_
+                                          : creates ? plan_.kept
+                                                    : plan_.planned);
+      if (one->step != CallStep::respond || one->call.status() == 200) continue;
+      note_end(*one);
+      if (!refused()) return;
+    }
+  }
+}
+
 CallStep DeclaredCall::begin(const Directory& directory) {
   CHECK(directory_ == nullptr, "a declaration is applied once");
   directory_ = &directory;
   plan_ = plan_declared(rows_, directory, settings_);
   fault_ = plan_.fault;
-  if (fault_.empty()) check_calls();
+  if (fault_.empty()) check_calls([] { return false; });
   plan_.planned = plan_.kept = {};
   if (!fault_.empty()) return CallStep::respond;
   if (plan_.must_be_empty.empty()) return begin_calls();
@@ -58,18 +75,16 @@ CallStep DeclaredCall::begin(const Directory& directory) {
   return CallStep::route;
 }
 
-// A queue or topic that will be made must not be planned already.
-void DeclaredCall::check_calls() {
-  for (const auto& phase : plan_.phases) {
-    for (const DeclaredAction& action : phase) {
-      const bool creates = action.makes && action.row->kind != DeclaredKind::subscription;
-      const bool drops = action.action == "DeleteQueue";
-      const auto one = begin_call(action, drops     ? *directory_
-                                          : creates ? plan_.kept
-                                                    : plan_.planned);
-      if (one->step == CallStep::respond && one->call.status() != 200) return note_end(*one);
-    }
-  }
+std::vector<std::string> DeclaredCall::check(const Directory& directory) {
+  CHECK(directory_ == nullptr, "a declaration that is under way");
+  directory_ = &directory;
+  plan_ = plan_declared(rows_, directory, settings_, FaultyPlan::keeps_phases);
+  std::vector<std::string> faults = plan_.faults;
+  check_calls([&] {
+    faults.push_back(fault_);
+    return true;
+  });
+  return faults;
 }
 
 CallStep DeclaredCall::judge_counts() {

@@ -40,6 +40,9 @@ class DeclaredCall final : public RoutedWork {
                const CallSettings& settings, std::uint64_t request_number);
   ~DeclaredCall() override;
 
+  // All faults, without a call that is carried out. Instead of begin().
+  std::vector<std::string> check(const Directory& directory);
+
   CallStep begin(const Directory& directory) override;
   std::span<const CallRoute> routes() const override { return routes_; }
   CallStep resume() override;
@@ -50,7 +53,9 @@ class DeclaredCall final : public RoutedWork {
  private:
   struct One;  // a call under way
 
-  void check_calls();
+  // Calls refused() for each call that SQS or SNS would refuse; it returns whether to go on.
+  template <typename Refused>
+  void check_calls(Refused&& refused);
   CallStep begin_calls();
   CallStep judge_counts();
   CallStep go_on();

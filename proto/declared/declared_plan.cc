@@ -42,27 +42,30 @@ class Planner {
     plan_.planned = plan_.kept;
   }
 
-  DeclaredPlan plan() {
-    const bool good = every(DeclaredKind::queue, &Planner::plan_queue) &&
-                      every(DeclaredKind::queue, &Planner::plan_link) &&
-                      every(DeclaredKind::topic, &Planner::plan_topic) &&
-                      every(DeclaredKind::subscription, &Planner::plan_subscription) &&
-                      every(DeclaredKind::message, &Planner::plan_message);
-    CHECK(good == plan_.fault.empty(), "a plan without a fault is whole");
-    if (!good) plan_.phases.clear();
+  DeclaredPlan plan(FaultyPlan faulty) {
+    bool good = every(DeclaredKind::queue, &Planner::plan_queue);
+    good &= every(DeclaredKind::queue, &Planner::plan_link);
+    good &= every(DeclaredKind::topic, &Planner::plan_topic);
+    good &= every(DeclaredKind::subscription, &Planner::plan_subscription);
+    good &= every(DeclaredKind::message, &Planner::plan_message);
+    CHECK(good == plan_.faults.empty(), "a plan without a fault is whole");
+    if (!good) plan_.fault = plan_.faults.front();
+    if (!good && faulty == FaultyPlan::is_empty) plan_.phases.clear();
     plan_.summary = summary();
     return std::move(plan_);
   }
 
  private:
   bool every(DeclaredKind kind, bool (Planner::*step)(const DeclaredRow&)) {
-    return std::ranges::all_of(
-        rows_, [&](const DeclaredRow& row) { return row.kind != kind || (this->*step)(row); });
+    bool good = true;
+    for (const DeclaredRow& row : rows_)
+      if (row.kind == kind) good &= (this->*step)(row);
+    return good;
   }
   bool refuse(const std::string& where, std::string why) {
     CHECK(!why.empty(), "a fault has a text");
     make_printable(why);
-    plan_.fault = fmt::format("{}: {}", where, why);
+    plan_.faults.push_back(fmt::format("{}: {}", where, why));
     return false;
   }
   void add(Phase phase, const DeclaredRow& row, std::string action, std::string body,
@@ -84,6 +87,8 @@ class Planner {
     plan_.planned.put(std::make_shared<const QueueConfig>(std::move(config)));
   }
 
+  void put_refused(const DeclaredRow& row);
+  void put_new_topic(const DeclaredRow& row);
   bool read(const DeclaredRow& row, const Values& values, const QueueConfig* queue,
             std::vector<AttributeChange>& changes);
   void drop_unsent(const DeclaredRow& row);
@@ -189,7 +194,25 @@ std::string value_fault(const DeclaredRow& row, const DeclaredValue& one, std::s
   return text;
 }
 
-// Names the attribute that is wrong by itself, or else the row.
+// A queue with a fault: other rows may refer to it.
+void Planner::put_refused(const DeclaredRow& row) {
+  CHECK(!plan_.faults.empty(), "{} has no fault", describe(row));
+  if (there_.find(row.account, row.name) != nullptr) return;
+  QueueConfig planned = planned_row(row.account, row);
+  if (row.is_fifo()) planned.apply({Attribute::fifo_queue, 1, {}});
+  put(std::move(planned));
+}
+
+void Planner::put_new_topic(const DeclaredRow& row) {
+  CHECK(row.kind == DeclaredKind::topic, "{} is no topic", describe(row));
+  SnsTopic topic;
+  if (row.is_fifo()) set_value(topic.attributes, "FifoTopic", "true");
+  QueueConfig planned = planned_row(topic_account(row.account), row);
+  planned.apply({Attribute::topic, -1, topic.json()});
+  put(std::move(planned));
+}
+
+// Names the attributes that are wrong by themselves, or else the row.
 bool Planner::read(const DeclaredRow& row, const Values& values, const QueueConfig* queue,
                    std::vector<AttributeChange>& changes) {
   const AttributeSubject subject{.directory = plan_.planned,
@@ -200,12 +223,14 @@ bool Planner::read(const DeclaredRow& row, const Values& values, const QueueConf
   Refusal refusal;
   changes.clear();
   if (read_queue_attributes(pairs_of(values), subject, changes, refusal)) return true;
+  const std::size_t before = plan_.faults.size();
   for (const DeclaredValue& one : values) {
     Refusal alone;
     std::vector<AttributeChange> unused;
     if (!read_queue_attributes(pairs_of({one}), subject, unused, alone))
-      return refuse(one.where, value_fault(row, one, alone.text));
+      refuse(one.where, value_fault(row, one, alone.text));
   }
+  if (plan_.faults.size() > before) return false;
   return refuse(row.where, fmt::format("{}: {}", describe(row), refusal.text));
 }
 
@@ -220,20 +245,24 @@ void Planner::drop_unsent(const DeclaredRow& row) {
 bool Planner::plan_queue(const DeclaredRow& row) {
   const DeclaredValue* const type = row.find(fifo_name);
   if (type != nullptr && equals_ignoring_case(type->value, "true") != row.is_fifo()) {
-    return refuse(type->where,
-                  fmt::format("{} = {} of {}: the name decides the type of a queue. {} and remove "
-                              "this key.",
-                              fifo_name, type->value, describe(row),
-                              row.is_fifo() ? "Choose a name without .fifo for a standard queue"
-                                            : "Let the name of a FIFO queue end in .fifo"));
+    refuse(type->where,
+           fmt::format("{} = {} of {}: the name decides the type of a queue. {} and remove "
+                       "this key.",
+                       fifo_name, type->value, describe(row),
+                       row.is_fifo() ? "Choose a name without .fifo for a standard queue"
+                                     : "Let the name of a FIFO queue end in .fifo"));
+    put_refused(row);
+    return false;
   }
   const ConfigPtr* const there = there_.find(row.account, row.name);
-  CHECK(plan_.fault.empty(), "the plan goes on behind a fault");
   Values values = values_of(row, false);
   if (there == nullptr && row.is_fifo() && type == nullptr)
     values.push_back({std::string(fifo_name), "true", row.where});
   std::vector<AttributeChange> changes;
-  if (!read(row, values, there == nullptr ? nullptr : there->get(), changes)) return false;
+  if (!read(row, values, there == nullptr ? nullptr : there->get(), changes)) {
+    put_refused(row);
+    return false;
+  }
   QueueConfig next = there == nullptr ? planned_row(row.account, row) : **there;
   for (const AttributeChange& one : changes) next.apply(one);
   put(std::move(next));
@@ -308,6 +337,7 @@ bool Planner::plan_link(const DeclaredRow& row) {
 bool Planner::plan_topic(const DeclaredRow& row) {
   const DeclaredValue* const type = row.find("FifoTopic");
   if (type != nullptr && equals_ignoring_case(type->value, "true") != row.is_fifo()) {
+    if (there_.find(topic_account(row.account), row.name) == nullptr) put_new_topic(row);
     return refuse(type->where,
                   fmt::format("FifoTopic = {} of {}: the name decides the type of a topic: that of "
                               "a FIFO topic ends in .fifo. Change the name, or remove this key.",
@@ -322,11 +352,7 @@ bool Planner::plan_topic(const DeclaredRow& row) {
     add_entries(form, "Attributes.entry", "key", "value", values);
     add_entries(form, "Tags.member", "Key", "Value", row.tags);
     add(make, row, "CreateTopic", declared_form(form));
-    SnsTopic topic;
-    if (row.is_fifo()) set_value(topic.attributes, "FifoTopic", "true");
-    QueueConfig planned = planned_row(topic_account(row.account), row);
-    planned.apply({Attribute::topic, -1, topic.json()});
-    put(std::move(planned));
+    put_new_topic(row);
     return true;
   }
   const auto topic = topic_of(*there);
@@ -456,8 +482,8 @@ std::string declared_form(const Pairs& parameters) {
 }
 
 DeclaredPlan plan_declared(const DeclaredRows& rows, const Directory& directory,
-                           const CallSettings& settings) {
-  return Planner(rows, directory, settings).plan();
+                           const CallSettings& settings, FaultyPlan faulty) {
+  return Planner(rows, directory, settings).plan(faulty);
 }
 
 }  // namespace pawl

@@ -45,7 +45,8 @@ struct DeclaredCount {
 };
 
 struct DeclaredPlan {
-  std::string fault;  // empty: none
+  std::string fault;  // the first one; empty: none
+  std::vector<std::string> faults;
   std::vector<DeclaredCount> must_be_empty;
   std::vector<std::vector<DeclaredAction>> phases;
   Directory kept;       // the directory without the queues that are made anew
@@ -53,9 +54,12 @@ struct DeclaredPlan {
   std::string summary;  // for the event of the start
 };
 
+// The phases of a plan with a fault: none, or the actions of the rows without one, for a check.
+enum class FaultyPlan : bool { is_empty, keeps_phases };
+
 // The rows must outlive the plan.
 DeclaredPlan plan_declared(const DeclaredRows& rows, const Directory& directory,
-                           const CallSettings& settings);
+                           const CallSettings& settings, FaultyPlan faulty = FaultyPlan::is_empty);
 
 // `keys` and values as the parameters of a form.
 std::string declared_form(const std::vector<std::pair<std::string, std::string>>& parameters);

@@ -26,7 +26,7 @@ NOBODY = "127.0.0.1:1"
 # {dir} a directory.
 ROWS = [
     # no verb, or another program's
-    ("", 2, "pawl needs a verb", "serve, bench, check, doctor, wal, queue, send, receive, delete, extend, dlq, peek, explain, top, metrics, replay, errors, version"),
+    ("", 2, "pawl needs a verb", "serve, bench, config, check, doctor, wal, queue, send, receive, delete, extend, dlq, peek, explain, top, metrics, replay, errors, version"),
     ("wal", 2, "pawl wal needs a verb", "dump, verify, repair"),
     ("replay", 2, "pawl replay needs a verb", "start"),
     ("bench", 2, "pawl bench needs a verb", "send, receive, e2e"),
@@ -45,6 +45,14 @@ ROWS = [
     ("metrics ls --metrics-queues x", 2, "--metrics-queues", '"x"', "0 to 100000"),
     ("metrics ls --admin {}".format(NOBODY), 1, NOBODY, "admin port"),
     ("dlq", 2, "pawl dlq needs a verb", "ls, redrive, tasks, cancel"),
+    ("config", 2, "pawl config needs a verb", "show, check"),
+    ("settings", 2, '"settings"', "pawl config show"),
+    ("config check", 2, "pawl config check needs --file", "TOML file"),
+    ("config check {data}", 1, "{data}", "cannot be read"),
+    ("config check {dir}", 1, "{dir}", "is a directory"),
+    ("config show --config {data}", 2, "{data}", "cannot be read"),
+    ("config show --shards 65", 2, "--shards", '"65"', "1 to 64"),
+    ("config show -o xml", 2, '"xml"', "table, json or jsonl"),
     ("verify", 2, '"verify"', "pawl wal verify"),
     ("-v", 2, '"-v"', "--version"),
     # flags of other programs

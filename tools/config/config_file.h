@@ -16,8 +16,8 @@
 namespace pawl {
 
 std::expected<std::string, std::string> read_config_file(const std::string& path);
-// Adds the settings of the file's text to `given`; a value that is already in `given` stays. Returns
-// all faults.
+// Adds the settings of the file's text to `given`; a value that is already in `given` stays.
+// Returns all faults.
 Faults read_config(std::string_view text, const std::string& path, GivenValues& given);
 
 // By line and column; faults with other places come first. Equal ones are kept once.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "proto/declared/declared_call.h"
 #include "tools/config/config_file.h"
 #include "tools/config/server_options.h"
 #include "tools/declared_queues.h"
@@ -28,6 +29,25 @@ Configuration read_configuration(GivenValues given, std::string_view text,
   read.faults.insert(read.faults.end(), declared.faults.begin(), declared.faults.end());
   sort_by_place(read.faults, path);
   return read;
+}
+
+Faults all_faults(const Configuration& read, const std::string& path, bool insecure) {
+  CHECK(!path.empty(), "the faults of no file");
+  Faults faults = read.faults;
+  if (read.options.declared != nullptr) {
+    CallSettings settings;
+    settings.account = read.options.account;
+    settings.region = read.options.region;
+    settings.strict_sqs = read.options.strict_sqs;
+    DeclaredCall call(read.options.declared, "", settings, 0);
+    for (std::string& fault : call.check(Directory())) faults.push_back(std::move(fault));
+  }
+  const auto auth = read.given.find("auth");
+  const bool known = auth == read.given.end() || auth->second.text == read.options.auth;
+  const auto exposed = check_exposure(read.options, read.given);
+  if (!exposed && !insecure && !read.options.dev && known) faults.push_back(exposed.error());
+  sort_by_place(faults, path);
+  return faults;
 }
 
 }  // namespace pawl

@@ -22,4 +22,8 @@ struct Configuration {
 // `given`: the values of flags and variables. `path` names the text in faults; empty: no file.
 Configuration read_configuration(GivenValues given, std::string_view text, const std::string& path);
 
+// All faults, also those that a server without queues would find in the declared queues, and the
+// addresses that need credentials.
+Faults all_faults(const Configuration& read, const std::string& path, bool insecure);
+
 }  // namespace pawl

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings in the environment: PAWL_SECTION_KEY.
 //
-// A variable that begins like a section and is no setting is refused: a mistyped setting must not be
-// without effect. Other variables with PAWL_ are those of other software, and ignored. So are those
-// that Kubernetes makes for a service: of a service `pawl` PAWL_SERVICE_HOST, PAWL_PORT_9324_TCP and
-// so on, of a service `pawl-server` PAWL_SERVER_SERVICE_HOST and so on.
+// A variable that begins like a section and is no setting is refused: a mistyped setting must not
+// be without effect. Other variables with PAWL_ belong to other software, and are ignored. So are
+// those of Kubernetes for a service: for `pawl` PAWL_SERVICE_HOST, PAWL_PORT_9324_TCP and more, for
+// `pawl-server` PAWL_SERVER_SERVICE_HOST and more.
 //
 // Owner:  values; the environment is read once for each call.
 // Source: Kubernetes, "Service", section "Environment variables".

@@ -166,16 +166,19 @@ bool reaches_others(const std::string& address) {
   return !is_loopback(parse_listen_address(address).value_or(ListenAddress{}).host);
 }
 
-std::expected<void, std::string> check_exposure(const ServerOptions& options) {
+std::expected<void, std::string> check_exposure(const ServerOptions& options,
+                                                const GivenValues& given) {
   if (options.auth == "sigv4") return {};
   for (const auto& [flag, address] : message_listeners(options)) {
     if (!reaches_others(address)) continue;
     const std::string_view port = std::string_view(address).substr(address.rfind(':') + 1);
-    return std::unexpected(fmt::format(
-        "cannot bind {} without credentials: every machine that reaches it could read and purge "
-        "every queue. Bind loopback with --{} 127.0.0.1:{}, require signatures with --auth sigv4 "
-        "--keys FILE, or pass --insecure-no-auth to accept the risk.",
-        address, flag, port));
+    return std::unexpected(fault_at(
+        given, flag,
+        fmt::format(
+            "cannot bind {} without credentials: every machine that reaches it could read and "
+            "purge every queue. Bind loopback with --{} 127.0.0.1:{}, require signatures with "
+            "--auth sigv4 --keys FILE, or pass --insecure-no-auth to accept the risk.",
+            address, flag, port)));
   }
   return {};
 }

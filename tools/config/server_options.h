@@ -33,7 +33,8 @@ std::vector<SettingText> setting_texts(const GivenValues& given, const ServerOpt
 bool reaches_others(const std::string& address);  // not of loopback
 // Refuses an http or binary listener that other machines can reach and that requires no
 // credentials. --dev and --insecure-no-auth serve it all the same.
-std::expected<void, std::string> check_exposure(const ServerOptions& options);
+std::expected<void, std::string> check_exposure(const ServerOptions& options,
+                                                const GivenValues& given);
 // A warning about an http or binary port that other machines can reach without TLS; empty: none. A
 // development server has no need of TLS.
 std::string exposure_warning(const ServerOptions& options);

@@ -28,7 +28,7 @@ int refuse(const std::string& why) {
   return exit_usage;
 }
 
-std::expected<ServerOptions, std::string> options_of(const ServeFlags& asked) {
+std::expected<Configuration, std::string> configuration_of(const ServeFlags& asked) {
   GivenValues given = asked.given();
   read_environment(given);
   std::string text;
@@ -39,7 +39,7 @@ std::expected<ServerOptions, std::string> options_of(const ServeFlags& asked) {
   }
   Configuration read = read_configuration(std::move(given), text, asked.config);
   if (!read.faults.empty()) return std::unexpected(read.faults.front());
-  return std::move(read.options);
+  return read;
 }
 
 // Whether no variable is a mistyped setting.
@@ -74,13 +74,14 @@ void print_dev_settings(const Server& server, const ServerOptions& options) {
 }
 
 int serve(const ServeFlags& asked) {
-  auto options = options_of(asked);
-  event_log().write_as(options ? options->log_format : LogFormat::text);
+  auto read = configuration_of(asked);
+  event_log().write_as(read ? read->options.log_format : LogFormat::text);
   if (!check_variables()) return exit_usage;
-  if (!options) return refuse(options.error());
+  if (!read) return refuse(read.error());
+  ServerOptions* const options = &read->options;
   options->insecure_no_auth = asked.insecure;
   options->version = PAWL_VERSION;
-  if (const auto exposed = check_exposure(*options); !exposed) {
+  if (const auto exposed = check_exposure(*options, read->given); !exposed) {
     if (!asked.insecure && !options->dev) return refuse(exposed.error());
     emit(
         Event{EventCode::exposed_without_credentials,

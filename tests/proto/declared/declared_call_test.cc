@@ -79,6 +79,31 @@ TEST_F(DeclaredCallTest, CreatesQueuesAndThenSends) {
   EXPECT_TRUE(ops_.empty()) << "a second time has nothing to do";
 }
 
+TEST_F(DeclaredCallTest, ACheckFindsAllFaultsAndCallsNothing) {
+  declare(DeclaredKind::queue, "q");
+  rows_.back().attributes = {
+      {"DelaySeconds",      "901",   "f:4:9"},
+      {"VisibilityTimeout", "43201", "f:5:9"}
+  };
+  declare(DeclaredKind::topic, "t");
+  rows_.back().attributes = {
+      {"FifoTopic", "true", "f:6:9"}
+  };
+  declare(DeclaredKind::subscription, "t");
+  rows_.back().endpoint = "arn:aws:sqs:us-east-1:000000000000:q";
+  rows_.back().attributes = {
+      {"FilterPolicy", R"({"a":"red"})", "f:9:1"}
+  };
+  DeclaredCall call(std::make_shared<const DeclaredRows>(rows_), "", settings_, 1);
+  const std::vector<std::string> faults = call.check(directory_);
+  ASSERT_EQ(faults.size(), 4u);
+  const char* const places[] = {"f:4:9: DelaySeconds", "f:5:9: VisibilityTimeout",
+                                "f:6:9: FifoTopic", "f:9:1: Subscribe is refused"};
+  for (std::size_t i = 0; i < faults.size(); ++i)
+    EXPECT_TRUE(faults[i].starts_with(places[i])) << faults[i];
+  EXPECT_TRUE(call.routes().empty());
+}
+
 TEST_F(DeclaredCallTest, ARefusedCallIsFoundBeforeAnythingChanges) {
   declare(DeclaredKind::queue, "q");
   declare(DeclaredKind::topic, "t");

@@ -57,6 +57,7 @@ class DeclaredPlanTest : public ::testing::Test {
     const DeclaredPlan made = plan();
     EXPECT_TRUE(made.fault.starts_with(std::string(where) + ": ")) << made.fault;
     EXPECT_NE(made.fault.find(part), std::string::npos) << made.fault;
+    EXPECT_EQ(made.fault, made.faults.front());
     EXPECT_TRUE(made.phases.empty());
   }
   static std::string redrive_to(std::string_view name) {
