@@ -36,7 +36,7 @@ constexpr Synonyms verb_synonyms[] = {
     {" consume subscribe sub poll get pop dequeue receive-message ",
      "`pawl receive QUEUE` receives messages."                                                                                                },
     {" settings configuration conf configtest ",
-     "The verb for settings is `pawl config show|check`."                                                                                     },
+     "The verb for settings is `pawl config show|check|diff`."                                                                                },
     {" verify dump repair fsck ",                                    "The verbs for the log are `pawl wal verify|dump|repair DIR`."           },
 };
 

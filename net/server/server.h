@@ -29,6 +29,7 @@
 
 #include "net/admin/admin_page.h"
 #include "net/admin/health.h"
+#include "net/admin/settings_page.h"
 #include "net/events/event_log.h"
 #include "net/io/process_usage.h"
 #include "net/server/data_dir.h"
@@ -81,9 +82,10 @@ struct ServerOptions {
   // The starting thread and those of the server lose access to most files, for ever: see
   // net/server/file_access.h.
   bool landlock = false;
-  std::string version = "unknown";  // of the program, for metrics and events
-  bool deletes_data = false;        // the caller deletes the data directory after the end
-  std::string keys_file;            // of load_keys
+  std::string version = "unknown";    // of the program, for metrics and events
+  bool deletes_data = false;          // the caller deletes the data directory after the end
+  std::string keys_file;              // of load_keys
+  std::vector<ToldSetting> settings;  // for /config
   std::uint64_t memory = 0;  // bytes for bodies and metadata; 0: half of the machine or cgroup
   std::string region = "us-east-1";
   std::string account = "000000000000";

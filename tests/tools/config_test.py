@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.request
 
 from dev_test import PAWL, ROOT, DevPawl
 from peek_test import documented
@@ -268,12 +269,45 @@ class Config(unittest.TestCase):
         self.assertEqual(json.loads(self.run_pawl("config", "check", self.write(""), "-o", "json")), [])
         self.assertIn("--shards: \"x\"", self.run_pawl("config", "check", self.write(""), "--shards", "x", code=4))
 
+    def test_a_running_server_is_compared_with_a_file(self):
+        config = self.write("[server]\ndev = true\nmemory = '64MiB'\n[listen]\nallow-host = ['a.example', 'b.example']\n")
+        with DevPawl(self.place, "--config", os.path.join(self.place, config), "--allow-host", "a.example,b.example") as pawl:
+            admin = pawl.ready["admin"]
+            self.assertEqual(self.run_pawl("config", "diff", config, "--admin", admin), "")
+            self.assertEqual(json.loads(self.run_pawl("config", "diff", config, "--admin", admin, "-o", "json")), [])
+            page = json.loads(self.page(admin))
+            self.assertEqual([f"{row['section']}.{row['key']}" for row in page], list(VALUES))
+            told = {row["key"]: (row["value"], row["source"]) for row in page}
+            self.assertEqual(told["memory"], ("64MiB", f"{self.place}/pawl.toml:3:10"))
+            self.assertEqual(told["allow-host"], ("a.example,b.example", "--allow-host"))
+            other = self.write("[server]\ndev = true\nmemory = 65536K\nshards = 3\n".replace("65536K", "'65536K'"), "other.toml")
+            rows = json.loads(self.run_pawl("config", "diff", other, "-o", "json", code=4, PAWL_LISTEN_ADMIN=admin))
+            self.assertEqual(rows, [
+                {"section": "server", "key": "shards", "running": "1", "source": "default of --dev", "file": "3",
+                 "file_source": "other.toml:4:10"},
+                {"section": "listen", "key": "allow-host", "running": "a.example,b.example", "source": "--allow-host", "file": "none",
+                 "file_source": "default"}])
+            self.assertRegex(self.run_pawl("config", "diff", other, "--admin", admin, code=4), r"(?m)^server\.shards +1 +default of --dev +3$")
+            broken = self.write("[server]\nshards = 0\n", "broken.toml")
+            self.assertIn("broken.toml:2:10: ", self.run_pawl("config", "diff", broken, "--admin", admin, code=2))
+            foreign = self.run_pawl("config", "diff", config, "--admin", pawl.ready["http"], code=1)
+            self.assertIn("does not tell its settings", foreign)
+        self.assertIn("Is `pawl serve` running", self.run_pawl("config", "diff", config, "--admin", admin, code=1))
+
+    def page(self, admin):
+        with urllib.request.urlopen(f"http://{admin}/config", timeout=10) as answer:
+            self.assertEqual(answer.headers["Content-Type"], "application/json")
+            return answer.read()
+
     def test_the_commands_of_the_page(self):
+        server = DevPawl(self.place)
+        self.addCleanup(server.__exit__, None, None, None)
         path = f"{pathlib.Path(PAWL).parent}:{os.environ['PATH']}"
         for command in documented("CONFIGURATION.md"):
             with self.subTest(command):
                 done = subprocess.run(["sh", "-c", command], text=True, capture_output=True, timeout=30, cwd=self.place, check=False,
-                                      stdin=subprocess.DEVNULL, env={**os.environ, "PATH": path})
+                                      stdin=subprocess.DEVNULL, env={**os.environ, "PATH": path, "PAWL_LISTEN_ADMIN": server.ready["admin"],
+                                                                 "AWS_ENDPOINT_URL": server.url})
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 

@@ -240,6 +240,12 @@ std::vector<std::string> serve_keys_of(std::string_view section) {
   return names;
 }
 
+bool is_same_value(const ServeKey& key, std::string_view one, std::string_view other) {
+  if (std::string_view(key.value) != "SIZE") return one == other;
+  const auto bytes = parse_size(one);
+  return bytes ? bytes == parse_size(other) : one == other;
+}
+
 bool is_yes_no(const ServeKey& key) { return std::string_view(key.value) == "yes|no"; }
 
 std::string variable_of(const ServeKey& key) {

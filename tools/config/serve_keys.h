@@ -39,6 +39,8 @@ std::vector<std::string> serve_keys_of(std::string_view section);
 // A flag with such a value may be given without it, which means yes.
 bool is_yes_no(const ServeKey& key);
 std::string variable_of(const ServeKey& key);  // PAWL_SECTION_KEY
+// Whether two values are one: sizes in other units are.
+bool is_same_value(const ServeKey& key, std::string_view one, std::string_view other);
 
 // A size in bytes: "4GiB", "512M", "1048576". Nothing: it is none.
 std::optional<std::uint64_t> parse_size(std::string_view text);

@@ -145,8 +145,8 @@ MadeOptions make_server_options(const GivenValues& given) {
   return made;
 }
 
-std::vector<SettingText> setting_texts(const GivenValues& given, const ServerOptions& options) {
-  std::vector<SettingText> texts;
+std::vector<ToldSetting> setting_texts(const GivenValues& given, const ServerOptions& options) {
+  std::vector<ToldSetting> texts;
   for (const ServeKey& key : serve_keys()) {
     const auto found = given.find(key.flag);
     if (found != given.end()) {

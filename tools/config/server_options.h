@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "net/admin/settings_page.h"
 #include "net/server/server.h"
 #include "tools/config/given_values.h"
 #include "tools/config/serve_keys.h"
@@ -23,12 +24,8 @@ struct MadeOptions {
 // With --dev and without --data the name of the directory is empty.
 MadeOptions make_server_options(const GivenValues& given);
 
-// A setting as it is shown: its value, and where it is from.
-struct SettingText {
-  std::string section, key, value, source;
-};
-// All settings, in the order of the table.
-std::vector<SettingText> setting_texts(const GivenValues& given, const ServerOptions& options);
+// All settings as they are shown, in the order of the table.
+std::vector<ToldSetting> setting_texts(const GivenValues& given, const ServerOptions& options);
 
 bool reaches_others(const std::string& address);  // not of loopback
 // Refuses an http or binary listener that other machines can reach and that requires no

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "proto/text/json_dom.h"
 #include "tools/commands.h"
 #include "tools/config/config_file.h"
 #include "tools/config/configuration.h"
@@ -17,6 +19,8 @@
 #include "tools/config/serve_keys.h"
 #include "tools/config/server_options.h"
 #include "tools/printer.h"
+#include "tools/verbs/admin_port.h"
+#include "tools/verbs/response_json.h"
 
 namespace pawl {
 namespace {
@@ -24,6 +28,7 @@ namespace {
 struct ConfigRequest {
   ServeFlags flags;
   std::string file;
+  std::string admin;
   OutputOptions output;
 };
 
@@ -47,7 +52,7 @@ int show_settings(const ConfigRequest& asked) {
   const Configuration read = read_configuration(std::move(given), *text, asked.flags.config);
   if (!read.faults.empty()) return fail_with(exit_usage, read.faults.front());
   Printer printer(stdout, asked.output.format(), {"key", "value", "source"});
-  for (const SettingText& one : setting_texts(read.given, read.options)) {
+  for (const ToldSetting& one : setting_texts(read.given, read.options)) {
     printer.add({
         .cells = {{"section", one.section},
                   {"key", one.key, fmt::format("{}.{}", one.section, one.key)},
@@ -87,6 +92,62 @@ int check_file(const ConfigRequest& asked) {
   return faults.empty() ? exit_ok : exit_check_failed;
 }
 
+// The settings of the running server, by section and key. Without a value the error was printed.
+using RunningSettings = std::map<std::pair<std::string, std::string>, ToldSetting>;
+std::optional<RunningSettings> running_settings(const std::string& admin) {
+  const auto page = get_admin_page({.admin = admin}, "/config");
+  if (!page) {
+    fail_with(exit_failure,
+              fmt::format("{}. Is `pawl serve` running with --admin {}?", page.error(), admin));
+    return std::nullopt;
+  }
+  JsonDom dom;
+  const auto document = page->status == 200 ? dom.parse(page->text) : std::nullopt;
+  if (!document) {
+    fail_with(exit_failure,
+              fmt::format("{} does not tell its settings (HTTP {}). Name the admin port of a pawl "
+                          "server of this version, on loopback.",
+                          admin, page->status));
+    return std::nullopt;
+  }
+  RunningSettings found;
+  for (const JsonValue one : document->items()) {
+    ToldSetting told{text_of(one, "section"), text_of(one, "key"), text_of(one, "value"),
+                     text_of(one, "source")};
+    found.try_emplace({told.section, told.key}, std::move(told));
+  }
+  return found;
+}
+
+int diff_file(const ConfigRequest& asked) {
+  const auto text = file_text(asked.file, exit_failure);
+  if (!text) return exit_failure;
+  const Configuration read = read_configuration({}, *text, asked.file);
+  if (!read.faults.empty()) return fail_with(exit_usage, read.faults.front());
+  const auto running = running_settings(asked.admin);
+  if (!running) return exit_failure;
+  Printer printer(stdout, asked.output.format(), {"key", "running", "source", "file"});
+  bool differs = false;
+  for (const ToldSetting& wanted : setting_texts(read.given, read.options)) {
+    const ServeKey* const key = find_serve_key(wanted.section, wanted.key);
+    CHECK(key != nullptr, "{}.{} is no setting", wanted.section, wanted.key);
+    const auto found = running->find({wanted.section, wanted.key});
+    const bool known = found != running->end();  // not by a server of another version
+    if (known && is_same_value(*key, found->second.value, wanted.value)) continue;
+    differs = true;
+    printer.add({
+        .cells = {{"section", wanted.section},
+                  {"key", wanted.key, fmt::format("{}.{}", wanted.section, wanted.key)},
+                  {"running", known ? found->second.value : ""},
+                  {"source", known ? found->second.source : "unknown to the server"},
+                  {"file", wanted.value},
+                  {"file_source", wanted.source}}
+    });
+  }
+  const int code = printer.end();
+  return code != exit_ok ? code : differs ? exit_check_failed : exit_ok;
+}
+
 }  // namespace
 
 void add_config_command(CommandLine& line) {
@@ -109,6 +170,19 @@ void add_config_command(CommandLine& line) {
       "The flags are those with which the server would start; variables are not read. The file is "
       "checked\nas for a server without queues. Files that it names are not opened.");
   check.on_given([checked] { return check_file(*checked); });
+
+  const auto compared = std::make_shared<ConfigRequest>();
+  compared->admin = default_admin();
+  Verb diff = verb.add_verb(
+      "diff",
+      "Shows how a running server's settings differ from a file's: exit code 0, otherwise 4");
+  diff.option("FILE,--file", compared->file, "The TOML file").required();
+  diff.option("--admin", compared->admin,
+              "Admin port of the server; the variable PAWL_LISTEN_ADMIN changes the default")
+      .value_name("ADDR:PORT")
+      .show_default();
+  add_output(diff, compared->output, "{section, key, running, source, file, file_source}");
+  diff.on_given([compared] { return diff_file(*compared); });
 }
 
 }  // namespace pawl

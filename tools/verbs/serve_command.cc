@@ -81,6 +81,7 @@ int serve(const ServeFlags& asked) {
   ServerOptions* const options = &read->options;
   options->insecure_no_auth = asked.insecure;
   options->version = PAWL_VERSION;
+  options->settings = setting_texts(read->given, *options);
   if (const auto exposed = check_exposure(*options, read->given); !exposed) {
     if (!asked.insecure && !options->dev) return refuse(exposed.error());
     emit(
