@@ -64,7 +64,7 @@ struct AdminFacts {
   std::string backend;             // name_of(IoBackend)
   std::string fallback;            // why it is not io_uring; empty: it was not refused
   const std::atomic<Stage>* stage = nullptr;  // relaxed: it orders nothing else
-  std::string settings = "[]\n";              // the body of /config
+  std::string config = "[]\n";                // the body of /config
 
   std::uint32_t shards() const { return static_cast<std::uint32_t>(numbers.size()); }
   bool serving() const { return stage->load(std::memory_order_relaxed) == Stage::serving; }

@@ -26,7 +26,7 @@ std::string settings_text(std::span<const ToldSetting> settings) {
 }
 
 AdminAnswer settings_page(const AdminRequest&, const AdminFacts& facts) {
-  return {.body = facts.settings, .content_type = "application/json"};
+  return {.body = facts.config, .content_type = "application/json"};
 }
 
 }  // namespace pawl

@@ -283,7 +283,7 @@ void Server::collect_admin_facts() {
   admin_facts_.backend = name_of(shared_->ring.backend);
   if (shared_->ring.error != 0) admin_facts_.fallback = fallback_text(shared_->ring);
   admin_facts_.stage = &shared_->stage;
-  admin_facts_.settings = settings_text(options_.settings);
+  admin_facts_.config = settings_text(options_.settings);
 }
 
 // The workers run before the sockets listen: what the configuration file declares is made first.

@@ -163,7 +163,8 @@ TEST_F(AdminConnectionTest, AnswersPagesMethodsAndPathsOfItsTable) {
   EXPECT_TRUE(ask(request("GET /healthz?verbose")).contains("\r\n\r\nok\nio: "));
   const std::string unknown = ask(request("GET /nothing"));
   EXPECT_TRUE(unknown.starts_with("HTTP/1.1 404 ")) << unknown;
-  EXPECT_TRUE(unknown.ends_with("there are /livez /readyz /healthz /metrics /queues /config\n")) << unknown;
+  EXPECT_TRUE(unknown.ends_with("there are /livez /readyz /healthz /metrics /queues /config\n"))
+      << unknown;
   const std::string refused = ask(request("OPTIONS /queues"));
   EXPECT_TRUE(refused.starts_with("HTTP/1.1 405 ")) << refused;
   EXPECT_TRUE(refused.contains("\r\nAllow: GET, HEAD\r\n")) << refused;

@@ -11,7 +11,7 @@ namespace {
 TEST(SettingsPage, ShowsTheTextOfTheServer) {
   AdminFacts facts;
   EXPECT_EQ(settings_page({}, facts).body, "[]\n");
-  facts.settings = "[1]\n";
+  facts.config = "[1]\n";
   const AdminAnswer answer = settings_page({}, facts);
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body, "[1]\n");
