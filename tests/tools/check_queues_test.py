@@ -131,9 +131,12 @@ class CheckQueues(CheckedQueues):
                          "PAWL WARNING - 2 findings in 3 queues: orders no-dead-letter-queue, orders short-polls | findings=2 queues=3\n")
         admin = self.pawl.ready["admin"]
         healthy = self.run_pawl("check", "--nagios", "--admin", admin)
-        self.assertEqual((healthy.returncode, healthy.stdout), (0, "PAWL OK - the server is healthy\n"), healthy.stderr)
+        self.assertIn((healthy.returncode, healthy.stdout.split(" - ")[0]), ((0, "PAWL OK"), (1, "PAWL WARNING")), healthy.stderr)
         plain = self.run_pawl("check", "--admin", admin)
-        self.assertEqual((plain.returncode, plain.stdout.splitlines()[0]), (0, "ok"), plain.stderr)
+        self.assertEqual(plain.returncode, 4 if healthy.returncode else 0, plain.stderr)
+        self.assertRegex(plain.stdout, r"^CHECK +SHARD +LEVEL ")
+        rows = json.loads(self.run_pawl("check", "--admin", admin, "-o", "json").stdout)
+        self.assertLessEqual({"disk", "log", "memory", "flush", "clock"}, {row["check"] for row in rows})
         gone = self.run_pawl("check", "--nagios", "--admin", "127.0.0.1:1")
         self.assertEqual((gone.returncode, gone.stdout.startswith("PAWL CRITICAL - ")), (2, True), gone.stdout)
         self.assertEqual(self.run_pawl("check", "--admin", "127.0.0.1:1").returncode, 1)
@@ -157,13 +160,18 @@ class CheckQueues(CheckedQueues):
             def log_message(self, *_):
                 pass
 
+        def row(level, text):
+            return json.dumps({"check": "clock", "shard": 0, "level": level, "text": text, "code": "code"}) + "\n"
+
         with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Health) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             admin = f"127.0.0.1:{server.server_port}"
             for answer, nagios, plain, line in (
-                    ((200, "ok\nclock warning not synchronised | wait\n"), 1, 4, "WARNING - clock warning not synchronised / wait"),
-                    ((503, "shard 0: no space\nmore\n"), 2, 4, "CRITICAL - shard 0: no space"),
-                    ((404, "no\n"), 3, 1, f"UNKNOWN - {admin} responds to /healthz with status 404")):
+                    ((200, row("ok", "fine")), 0, 0, "OK - 1 checks"),
+                    ((200, row("ok", "fine") + row("warning", "wait | see")), 1, 4, "WARNING - clock 0: wait / see (code)"),
+                    ((503, row("warning", "a") + row("error", "b\t")), 2, 4, "CRITICAL - clock 0: b  (code)"),
+                    ((200, "<html>\n"), 3, 1, f"UNKNOWN - {admin} responds to /healthz?verbose with status 200 and 0 checks"),
+                    ((404, "no\n"), 3, 1, f"UNKNOWN - {admin} responds to /healthz?verbose with status 404 and 0 checks")):
                 Health.answer = answer
                 done = self.run_pawl("check", "--nagios", "--admin", admin)
                 self.assertEqual((done.returncode, done.stdout), (nagios, f"PAWL {line}\n"), done.stderr)

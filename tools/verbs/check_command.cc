@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <expected>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/check.h"
+#include "proto/text/json_dom.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
+#include "tools/printer.h"
 #include "tools/verbs/admin_port.h"
 #include "tools/verbs/check_queues.h"
 #include "tools/verbs/nagios.h"
+#include "tools/verbs/response_json.h"
 
 namespace pawl {
 namespace {
@@ -22,6 +28,7 @@ struct HealthRequest {
   std::string admin;
   std::uint32_t timeout_ms = 2000;
   bool nagios = false;
+  OutputOptions output;
 };
 
 std::expected<AdminPageText, std::string> ask(const HealthRequest& asked, const std::string& path) {
@@ -43,37 +50,75 @@ int check_ready(const HealthRequest& asked) {
   return page->status == 200 ? exit_ok : exit_failure;
 }
 
-// The first line of the page with this word; empty: none has it.
-std::string_view line_with(std::string_view page, std::string_view word) {
-  const std::size_t at = page.find(word);
-  if (at == page.npos) return {};
-  const std::size_t before = page.rfind('\n', at);
-  const std::size_t begin = before == page.npos ? 0 : before + 1;
-  return page.substr(begin, page.find('\n', at) - begin);
+// A row of /healthz?verbose.
+struct HealthRow {
+  std::string check, shard, level, text, code, remedy;
+};
+
+std::vector<HealthRow> rows_of_health(std::string_view page) {
+  std::vector<HealthRow> rows;
+  while (!page.empty()) {
+    const std::string_view line = page.substr(0, page.find('\n'));
+    page.remove_prefix(std::min(line.size() + 1, page.size()));
+    JsonDom dom;
+    const auto document = dom.parse(line);
+    if (!document || !document->is_object()) continue;
+    const auto shard = number_of(*document, "shard");
+    rows.push_back({text_of(*document, "check"), shard ? fmt::format("{}", *shard) : "",
+                    text_of(*document, "level"), text_of(*document, "text"),
+                    text_of(*document, "code"), text_of(*document, "remedy")});
+  }
+  return rows;
 }
 
-// The rows of /healthz?verbose: those of level warning come with status 200, faults with 503.
+int print_health(const HealthRequest& asked, const std::vector<HealthRow>& rows, bool fault) {
+  Printer printer(stdout, asked.output.format(), {"check", "shard", "level", "code", "text"});
+  for (const HealthRow& row : rows) {
+    fault = fault || row.level != "ok";
+    printer.add({
+        .cells = {{"check", row.check},
+                  {"shard", row.shard},
+                  {"level", row.level},
+                  {"code", row.code},
+                  {"text", row.text},
+                  {"remedy", row.remedy}},
+        .note = row.remedy
+    });
+  }
+  if (const int code = printer.end(); code != exit_ok) return code;
+  return fault ? exit_check_failed : exit_ok;
+}
+
+// The worst row is named.
+int print_health_for_nagios(const std::vector<HealthRow>& rows, bool fault) {
+  const auto named = [&rows](std::string_view level) {
+    const auto row = std::ranges::find(rows, level, &HealthRow::level);
+    if (row == rows.end()) return std::string();
+    return fmt::format("{}{}: {} ({})", row->check, row->shard.empty() ? "" : " " + row->shard,
+                       row->text, row->code);
+  };
+  if (const std::string error = named("error"); fault || !error.empty())
+    return print_nagios(NagiosLevel::critical, error.empty() ? "the server has a fault" : error);
+  if (const std::string warning = named("warning"); !warning.empty())
+    return print_nagios(NagiosLevel::warning, warning);
+  return print_nagios(NagiosLevel::ok, fmt::format("{} checks", rows.size()));
+}
+
+// The rows of /healthz?verbose: warnings come with status 200, some errors with 503.
 int check_server(const HealthRequest& asked) {
   const auto page = ask(asked, "/healthz?verbose");
   if (!page) return explain_unreachable(asked, page.error());
-  if (page->status != 200 && page->status != 503) {
+  const std::vector<HealthRow> rows = rows_of_health(page->text);
+  if ((page->status != 200 && page->status != 503) || rows.empty()) {
     const std::string error =
-        fmt::format("{} responds to /healthz with status {}", asked.admin, page->status);
+        fmt::format("{} responds to /healthz?verbose with status {} and {} checks", asked.admin,
+                    page->status, rows.size());
     return asked.nagios ? print_nagios(NagiosLevel::unknown, error)
                         : explain_unreachable(asked, error);
   }
-  const std::string_view text = page->text;
-  const std::string_view warning = line_with(text, "warning");
+  CHECK(rows.size() <= page->text.size(), "{} rows of {} bytes", rows.size(), page->text.size());
   const bool fault = page->status == 503;
-  if (!asked.nagios) {
-    fmt::print("{}", text);
-    return fault || !warning.empty() ? exit_check_failed : exit_ok;
-  }
-  const std::string_view first = text.substr(0, text.find('\n'));
-  if (fault)
-    return print_nagios(NagiosLevel::critical, first.empty() ? "not healthy" : std::string(first));
-  if (!warning.empty()) return print_nagios(NagiosLevel::warning, std::string(warning));
-  return print_nagios(NagiosLevel::ok, "the server is healthy");
+  return asked.nagios ? print_health_for_nagios(rows, fault) : print_health(asked, rows, fault);
 }
 
 void add_admin(Verb verb, HealthRequest& asked) {
@@ -95,6 +140,7 @@ void add_check_command(CommandLine& line) {
   asked->admin = default_admin();
   add_admin(verb, *asked);
   verb.flag("--nagios", asked->nagios, "One line and the exit codes of a plugin for Nagios");
+  add_output(verb, asked->output, "{check, shard, level, code, text, remedy}");
   verb.footer(
       "Without a verb it prints the health of the server. Exit codes: 0 healthy, 4 it has a fault "
       "or a warning, 1 not reachable; with --nagios 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.");

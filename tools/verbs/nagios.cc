@@ -16,8 +16,10 @@ int print_nagios(NagiosLevel level, std::string text, std::string_view figures) 
   CHECK(code < std::size(words), "level {}", code);
   CHECK(!text.empty(), "a line of level {} says nothing", words[code]);
   make_printable(text);
-  for (char& c : text)
+  for (char& c : text) {
     if (c == '|') c = '/';  // figures follow a bar
+    if (c == '\n' || c == '\t' || c == '\r') c = ' ';
+  }
   fmt::print("PAWL {} - {}{}{}\n", words[code], text, figures.empty() ? "" : " | ", figures);
   return static_cast<int>(code);
 }
