@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "core/base/check.h"
+#include "net/server/remedy.h"
 
 namespace pawl {
 namespace {
@@ -46,9 +47,10 @@ std::uint64_t known_rights(int version) {
 }
 
 std::unexpected<std::string> refused(const std::string& what, int error) {
+  const std::string remedy = remedy_for(error);
   return std::unexpected(fmt::format(
-      "cannot limit file access: {}: {}. Start with --landlock off to serve without this limit",
-      what, std::strerror(error)));
+      "cannot limit file access: {}: {}.{}", what, std::strerror(error),
+      remedy.empty() ? " Start with --landlock off to serve without this limit" : remedy));
 }
 
 std::expected<void, std::string> add_rule(int ruleset, const FileRule& rule, std::uint64_t known) {

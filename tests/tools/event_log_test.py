@@ -69,10 +69,10 @@ class EventLog(unittest.TestCase):
     def test_a_line_is_a_sentence(self):
         pawl = self.start()
         # These lines precede the ready line.
-        self.assertRegex(pawl.errors(), r"\A(pawl: .*\n)*pawl: durable 4 KiB write .*\n\Z")
+        self.assertRegex(pawl.errors(), r"\A(pawl: .*\n)*pawl: durable 4 KiB write .*\npawl: version .*\npawl: serves after .*\n\Z")
         self.assertEqual(pawl.stop(), 0)
         text = pathlib.Path(pawl.errors_file).read_text()
-        self.assertTrue(text.endswith("pawl: stops when all requests are answered; a second signal stops it at once\n"), text)
+        self.assertTrue(text.endswith("a second signal stops it at once\npawl: stopped: all requests are answered, the log is closed\n"), text)
 
     def test_a_line_is_an_object_of_json(self):
         pawl = self.start(["--log-format", "json"])

@@ -51,12 +51,12 @@ int check_ready(const HealthRequest& asked) {
 }
 
 // A row of /healthz?verbose.
-struct HealthRow {
+struct CheckRow {
   std::string check, shard, level, text, code, remedy;
 };
 
-std::vector<HealthRow> rows_of_health(std::string_view page) {
-  std::vector<HealthRow> rows;
+std::vector<CheckRow> rows_of_health(std::string_view page) {
+  std::vector<CheckRow> rows;
   while (!page.empty()) {
     const std::string_view line = page.substr(0, page.find('\n'));
     page.remove_prefix(std::min(line.size() + 1, page.size()));
@@ -71,9 +71,9 @@ std::vector<HealthRow> rows_of_health(std::string_view page) {
   return rows;
 }
 
-int print_health(const HealthRequest& asked, const std::vector<HealthRow>& rows, bool fault) {
+int print_health(const HealthRequest& asked, const std::vector<CheckRow>& rows, bool fault) {
   Printer printer(stdout, asked.output.format(), {"check", "shard", "level", "code", "text"});
-  for (const HealthRow& row : rows) {
+  for (const CheckRow& row : rows) {
     fault = fault || row.level != "ok";
     printer.add({
         .cells = {{"check", row.check},
@@ -90,9 +90,9 @@ int print_health(const HealthRequest& asked, const std::vector<HealthRow>& rows,
 }
 
 // The worst row is named.
-int print_health_for_nagios(const std::vector<HealthRow>& rows, bool fault) {
+int print_health_for_nagios(const std::vector<CheckRow>& rows, bool fault) {
   const auto named = [&rows](std::string_view level) {
-    const auto row = std::ranges::find(rows, level, &HealthRow::level);
+    const auto row = std::ranges::find(rows, level, &CheckRow::level);
     if (row == rows.end()) return std::string();
     return fmt::format("{}{}: {} ({})", row->check, row->shard.empty() ? "" : " " + row->shard,
                        row->text, row->code);
@@ -108,7 +108,7 @@ int print_health_for_nagios(const std::vector<HealthRow>& rows, bool fault) {
 int check_server(const HealthRequest& asked) {
   const auto page = ask(asked, "/healthz?verbose");
   if (!page) return explain_unreachable(asked, page.error());
-  const std::vector<HealthRow> rows = rows_of_health(page->text);
+  const std::vector<CheckRow> rows = rows_of_health(page->text);
   if ((page->status != 200 && page->status != 503) || rows.empty()) {
     const std::string error =
         fmt::format("{} responds to /healthz?verbose with status {} and {} checks", asked.admin,
