@@ -25,10 +25,16 @@ struct FileText {
   ~FileText() { explicit_bzero(text.data(), text.size()); }
 };
 
-std::string unreadable(const std::string& path, std::string_view why) {
-  return fmt::format("--keys {}: {}. Name a TOML file of [[key]] tables that user {} can read.",
-                     path, why, geteuid());
-}
+// A file of secrets, and the flag that names it.
+struct SecretFile {
+  std::string_view flag, content, power;
+  std::string path;
+
+  std::string unreadable(std::string_view why) const {
+    return fmt::format("{} {}: {}. Name {} that user {} can read.", flag, path, why, content,
+                       geteuid());
+  }
+};
 
 // Other users cannot open the file. A group of the server may read a file of root, as Kubernetes
 // mounts secrets with fsGroup: root has then chosen its readers.
@@ -40,9 +46,10 @@ bool is_closed(const struct stat& info) {
 }
 
 // Checks mode and owner of the opened file: its name may belong to another file a moment later.
-std::expected<void, std::string> read_guarded(const std::string& path, FileText& file) {
+std::expected<void, std::string> read_guarded(const SecretFile& secret, FileText& file) {
+  const auto& [flag, content, power, path] = secret;
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return Fault(unreadable(path, std::strerror(errno)));
+  if (fd < 0) return Fault(secret.unreadable(std::strerror(errno)));
   struct stat info{};
   ssize_t count = -1;
   if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
@@ -50,23 +57,23 @@ std::expected<void, std::string> read_guarded(const std::string& path, FileText&
     count = ::read(fd, file.text.data(), file.text.size());
   }
   ::close(fd);
-  if (count < 0) return Fault(unreadable(path, "not a readable file"));
+  if (count < 0) return Fault(secret.unreadable("not a readable file"));
   if (static_cast<std::size_t>(count) > key_file_bytes_max)
     return Fault(
-        fmt::format("--keys {}: longer than {} bytes, which is the limit. Name a shorter file.",
+        fmt::format("{} {}: longer than {} bytes, which is the limit. Name a shorter file.", flag,
                     path, key_file_bytes_max));
   file.text.resize(static_cast<std::size_t>(count));
   if (!is_closed(info)) {
     return Fault(
-        fmt::format("--keys {}: other users can open it (mode {:04o}), and its secrets sign any "
-                    "request. Restrict it with: chmod 600 {}",
-                    path, info.st_mode & 07777, path));
+        fmt::format("{} {}: other users can open it (mode {:04o}), and {}. Restrict it with: chmod "
+                    "600 {}",
+                    flag, path, info.st_mode & 07777, power, path));
   }
   if (info.st_uid != geteuid() && info.st_uid != 0) {
     return Fault(
-        fmt::format("--keys {}: it belongs to user {}, who can change it, but the server runs as "
+        fmt::format("{} {}: it belongs to user {}, who can change it, but the server runs as "
                     "user {}. Change the owner with: chown {} {}",
-                    path, info.st_uid, geteuid(), geteuid(), path));
+                    flag, path, info.st_uid, geteuid(), geteuid(), path));
   }
   return {};
 }
@@ -109,7 +116,9 @@ std::expected<void, std::string> read_key(const std::string& path, const toml::t
 
 std::expected<std::shared_ptr<const Keyring>, std::string> read_key_file(const std::string& path) {
   FileText file;
-  if (auto read = read_guarded(path, file); !read) return Fault(read.error());
+  const SecretFile secret{"--keys", "a TOML file of [[key]] tables", "its secrets sign any request",
+                          path};
+  if (auto read = read_guarded(secret, file); !read) return Fault(read.error());
   const auto parsed = parse_toml(file.text, path);
   if (!parsed) return Fault(parsed.error());
   auto ring = std::make_shared<Keyring>();
@@ -128,6 +137,18 @@ std::expected<std::shared_ptr<const Keyring>, std::string> read_key_file(const s
         "{}: there is no key in it. Write [[key]] tables with id, secret and account.", path));
   }
   return ring;
+}
+
+std::expected<std::shared_ptr<const BearerToken>, std::string> read_token_file(
+    const std::string& path) {
+  FileText file;
+  const SecretFile secret{"--admin-token", "a file with a token",
+                          "its token opens every page of the admin port", path};
+  if (auto read = read_guarded(secret, file); !read) return Fault(read.error());
+  const auto token = BearerToken::parse(file.text);
+  if (token) return std::make_shared<const BearerToken>(*token);
+  return Fault(fmt::format("--admin-token {}: {}. Make one with: openssl rand -hex 32", path,
+                           token.error()));
 }
 
 }  // namespace pawl

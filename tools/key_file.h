@@ -20,6 +20,7 @@
 #include <memory>
 #include <string>
 
+#include "proto/auth/bearer_token.h"
 #include "proto/auth/keys.h"
 
 namespace pawl {
@@ -27,5 +28,7 @@ namespace pawl {
 inline constexpr std::size_t key_file_bytes_max = 8 << 20;
 
 std::expected<std::shared_ptr<const Keyring>, std::string> read_key_file(const std::string& path);
+std::expected<std::shared_ptr<const BearerToken>, std::string> read_token_file(
+    const std::string& path);
 
 }  // namespace pawl

@@ -7,6 +7,18 @@
 #include "net/admin/page_table.h"
 
 namespace pawl {
+namespace {
+
+constexpr std::string_view token_wanted =
+    "this page needs the header `Authorization: Bearer TOKEN`, with the token of the server's "
+    "--admin-token; /livez and /readyz are open\n";
+
+AuthFault token_fault(const HttpRequest& request) {
+  return request.header(HeaderName::authorization) == nullptr ? AuthFault::missing
+                                                              : AuthFault::mismatch;
+}
+
+}  // namespace
 
 AdminPort admin_port(const AdminFacts& facts) {
   const auto make = [](ConnectionHost& host, int fd, Instant now) -> std::unique_ptr<Connection> {
@@ -62,6 +74,10 @@ void AdminConnection::begin_answer(const HttpRequest& request) {
   keep_alive_ = request.keep_alive && host().stage() != Stage::stopping;
   if (std::string why = context.admin_guard->refuse(request); !why.empty())
     return write({.status = 403, .body = std::move(why)});
+  if (!is_admitted(request)) {
+    host().auth_failed(token_fault(request), Protocol::admin, peer().address);
+    return write({.status = 401, .body = std::string(token_wanted)}, {}, "Bearer");
+  }
   const AdminPage* const page = find_admin_page(request.path);
   if (page == nullptr) return write(no_such_page());
   if (!page->allows(request.method)) return write(no_such_method(*page), page->methods);
@@ -81,13 +97,26 @@ void AdminConnection::begin_answer(const HttpRequest& request) {
   ask_shard();
 }
 
-void AdminConnection::write(const AdminAnswer& answer, std::string_view allow) {
+// The probes need no token.
+bool AdminConnection::is_admitted(const HttpRequest& request) {
+  if (request.path == "/livez" || request.path == "/readyz") return true;
+  const ReloadableSettings* const settings = host().context().settings;
+  const auto token = settings == nullptr ? nullptr : settings->current().admin_token;
+  if (token == nullptr) return true;
+  const std::string_view* const given = request.header(HeaderName::authorization);
+  return given != nullptr && token->is_proved_by(*given);
+}
+
+void AdminConnection::write(const AdminAnswer& answer, std::string_view allow,
+                            std::string_view authenticate) {
   const HttpRequest& request = parser_.request();
-  const HttpHeader header{.name = "Allow", .value = allow};
+  const HttpHeader header = authenticate.empty()
+                                ? HttpHeader{.name = "Allow", .value = allow}
+                                : HttpHeader{.name = "WWW-Authenticate", .value = authenticate};
   const std::size_t before = out().size();
   append_response(out(), answer.status, answer.content_type, {},
-                  std::span(&header, allow.empty() ? 0 : 1), answer.body, keep_alive_,
-                  request.method == "HEAD", host().date(), request.version_minor);
+                  std::span(&header, allow.empty() && authenticate.empty() ? 0 : 1), answer.body,
+                  keep_alive_, request.method == "HEAD", host().date(), request.version_minor);
   host().grew(out().size() - before);
   end_request();
 }

@@ -13,8 +13,8 @@
 // Units:  bytes.
 // Limits: body_bytes_max (413); unsent_max and one slice of unsent output; the timeouts of
 //         ConnectionTimes and Connection.
-// Errors: 403: refused by the guard; 404 and 405: page_table.h; an error of the first slice: 404
-//         for no_such_queue, else 503.
+// Errors: 401: no token, or a wrong one; 403: refused by the guard; 404 and 405: page_table.h; an
+//         error of the first slice: 404 for no_such_queue, else 503.
 // Owner:  the Connections of its shard.
 #pragma once
 
@@ -47,7 +47,9 @@ class AdminConnection final : public Connection {
 
  private:
   void begin_answer(const HttpRequest& request);
-  void write(const AdminAnswer& answer, std::string_view allow = {});
+  bool is_admitted(const HttpRequest& request);
+  void write(const AdminAnswer& answer, std::string_view allow = {},
+             std::string_view authenticate = {});
   void end_request();
   void ask_shard();
   void refuse(Errc error);

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "net/io/tls.h"
+#include "proto/auth/bearer_token.h"
 #include "proto/auth/keys.h"
 
 namespace pawl {
@@ -24,8 +25,9 @@ namespace pawl {
 class ReloadableSettings {
  public:
   struct Values {
-    std::shared_ptr<const TlsContext> tls;  // null: http and binary are served without TLS
-    std::shared_ptr<const Keyring> keys;    // null: no authentication
+    std::shared_ptr<const TlsContext> tls;           // null: http and binary are served without TLS
+    std::shared_ptr<const Keyring> keys;             // null: no authentication
+    std::shared_ptr<const BearerToken> admin_token;  // null: the admin port asks for none
   };
 
   explicit ReloadableSettings(Values first) : current_(std::move(first)) {}

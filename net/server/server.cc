@@ -85,8 +85,13 @@ std::expected<std::unique_ptr<Server>, StartError> Server::start(const ServerOpt
   if (!tls) return std::unexpected(tls.error());
   auto keys = server->load_keys();
   if (!keys) return std::unexpected(keys.error());
-  server->settings_ = std::make_unique<ReloadableSettings>(
-      ReloadableSettings::Values{std::move(*tls), std::move(*keys)});
+  ReloadableSettings::Values settings{std::move(*tls), std::move(*keys), nullptr};
+  if (options.load_admin_token) {
+    auto token = options.load_admin_token();
+    if (!token) return std::unexpected(token.error());
+    settings.admin_token = std::move(*token);
+  }
+  server->settings_ = std::make_unique<ReloadableSettings>(std::move(settings));
   auto handed = take_handed_sockets();
   if (!handed) return std::unexpected(handed.error());
   server->handed_ = std::move(*handed);
@@ -204,7 +209,7 @@ std::expected<void, std::string> Server::make_guards() {
   for (const auto& [protocol, guard] : wanted) {
     HttpGuardRules rules;
     CHECK(*guard == nullptr, "the guards are made once");
-    rules.ask = protocol == Protocol::admin || options_.auth == "none";
+    rules.ask = protocol == Protocol::admin ? !options_.load_admin_token : options_.auth == "none";
     rules.any_host = options_.dev;
     rules.hosts = options_.allow_hosts;
     rules.origins = options_.allow_origins;
@@ -217,7 +222,8 @@ std::expected<void, std::string> Server::make_guards() {
       if (listener.protocol != protocol) continue;
       const std::string& bound = rules.hosts.emplace_back(host_of(listener.address));
       if (bound == "0.0.0.0" || bound == "[::]") rules.any_address = true;
-      if (admin && !is_loopback_host(bound)) rules.probes_only = !options_.insecure_no_auth;
+      if (admin && !is_loopback_host(bound) && !options_.load_admin_token)
+        rules.probes_only = !options_.insecure_no_auth;
     }
     for (const std::string& text : options_.trusted_proxies) {
       const std::optional<Network> network = Network::parse(text);
@@ -432,6 +438,8 @@ void Server::reload() {
   };
   take(settings.tls, load_tls(), "certificate and key");
   take(settings.keys, load_keys(), "access keys");
+  if (options_.load_admin_token)
+    take(settings.admin_token, options_.load_admin_token(), "the token of the admin port");
   settings_->publish(std::move(settings));
   for (const auto& worker : workers_) worker->nudge();
 }

@@ -56,6 +56,8 @@ struct ServerOptions {
   unsigned shards = 0;        // 0: as many as cores; fixed when the data directory is made
   std::string auth = "none";  // none | sigv4: signatures on http, key proofs on binary
   KeyLoader load_keys;        // with sigv4: called at startup and at each SIGHUP
+  // Reads the token of the admin port. Empty: it asks for none.
+  std::function<std::expected<std::shared_ptr<const BearerToken>, std::string>()> load_admin_token;
   // Without authentication, allows addresses that other machines can reach. The admin port is
   // allowed there anyway, and then shows all pages instead of /livez and /readyz alone.
   bool insecure_no_auth = false;
@@ -85,6 +87,7 @@ struct ServerOptions {
   std::string version = "unknown";    // of the program, for metrics and events
   bool deletes_data = false;          // the caller deletes the data directory after the end
   std::string keys_file;              // of load_keys
+  std::string admin_token_file;       // of load_admin_token
   std::vector<ToldSetting> settings;  // for /config
   std::uint64_t memory = 0;  // bytes for bodies and metadata; 0: half of the machine or cgroup
   std::string region = "us-east-1";

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 from dev_test import PAWL, DevPawl
@@ -96,6 +97,66 @@ class Health(unittest.TestCase):
         self.assertEqual(limits["shards"], 1)
         self.assertEqual(ready["http"], pawl.ready["http"])
         self.assertEqual(ready["recovered_messages"], 0)
+
+    def get(self, pawl, path, token=None):
+        """The status and the header WWW-Authenticate of a page."""
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        try:
+            with urllib.request.urlopen(urllib.request.Request(f"http://{pawl.ready['admin']}{path}", headers=headers), timeout=10) as answer:
+                return answer.status, None
+        except urllib.error.HTTPError as refused:
+            with refused:
+                return refused.code, refused.headers["WWW-Authenticate"]
+
+    def test_the_admin_port_asks_for_its_token(self):
+        path = os.path.join(self.place, "token")
+        def write(token, mode=0o600):
+            with open(path, "w", encoding="ascii") as file:
+                file.write(token + "\n")
+            os.chmod(path, mode)
+        first, second = "a" * 32, "b" * 32
+        write(first)
+        pawl = self.start("--log-format", "json", "--admin", "0.0.0.0:0", "--admin-token", path)
+        pawl.ready["admin"] = pawl.ready["admin"].replace("0.0.0.0", "127.0.0.1")
+        for page in ("/livez", "/readyz"):
+            self.assertEqual(self.get(pawl, page), (200, None))
+        for page in ("/metrics", "/healthz", "/queues", "/config", "/missing"):
+            for token in (None, "", second, first[:-1], first + "a"):
+                self.assertEqual(self.get(pawl, page, token), (401, "Bearer"), (page, token))
+            self.assertEqual(self.get(pawl, page, first), (404 if page == "/missing" else 200, None))
+        with_token = {**os.environ, "PAWL_LISTEN_ADMIN_TOKEN": path}
+        for environment, code in ((os.environ, 1), (with_token, 0)):
+            done = subprocess.run([PAWL, "check", "--admin", pawl.ready["admin"]], text=True, capture_output=True, timeout=30,
+                                  check=False, env=environment)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        write(second)
+        pawl.process.send_signal(signal.SIGHUP)
+        for _ in range(100):
+            if self.get(pawl, "/healthz", second)[0] == 200:
+                break
+            time.sleep(0.1)
+        self.assertEqual(self.get(pawl, "/healthz", first)[0], 401)
+        write("short")
+        pawl.process.send_signal(signal.SIGHUP)
+        time.sleep(1)
+        self.assertEqual(self.get(pawl, "/healthz", second)[0], 200, "a bad file changes nothing")
+        events = self.events(pawl)
+        codes = [event["code"] for event in events]
+        self.assertNotIn("admin_page_limit", codes)
+        self.assertIn("settings_not_reloaded", codes)
+        self.assertIn("auth_failed", codes)
+        self.assertFalse([event for event in events if first in str(event) or second in str(event)])
+
+    def test_a_token_file_that_others_can_read_is_refused(self):
+        path = os.path.join(self.place, "token")
+        for text, mode, words in (("a" * 32, 0o644, "chmod 600"), ("short", 0o600, "16 to 512"), ("", 0o600, "0 characters")):
+            with open(path, "w", encoding="ascii") as file:
+                file.write(text)
+            os.chmod(path, mode)
+            done = subprocess.run([PAWL, "serve", "--dev", "--admin-token", path], text=True, capture_output=True, timeout=30, check=False)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(f"--admin-token {path}: ", done.stderr)
+            self.assertIn(words, done.stderr)
 
     def test_every_code_is_explained(self):
         listed = subprocess.run([PAWL, "errors", "-o", "json"], text=True, capture_output=True, timeout=30, check=True)

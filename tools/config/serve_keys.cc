@@ -148,6 +148,8 @@ const ServeKey keys[] = {
     {"listen", "http", "http", "ADDR:PORT", "Address for SQS clients; port 0 picks a free one. May be repeated, for at most 8 addresses", "127.0.0.1:9324",
      assign_http, true},
     {"listen", "admin", "admin", "ADDR:PORT", "Address for health checks and metrics", "127.0.0.1:9325", assign_address<&Options::admin>},
+    {"listen", "admin-token", "admin-token", "FILE", "A token that the admin port asks for, except for /livez and /readyz; SIGHUP reads it again", "none",
+     [](Options& o, const Text& t) { o.admin_token_file = t; o.load_admin_token = [t] { return read_token_file(t); }; return !t.empty(); }},
     {"listen", "binary", "binary", "ADDR:PORT", "Address of the binary protocol", "127.0.0.1:9326", assign_address<&Options::binary>},
     {"listen", "unix", "unix", "PATH", "Absolute path of a Unix socket for the binary protocol, without TLS", "none", assign_unix_path},
     {"listen", "unix-mode", "unix-mode", "OCTAL", "Mode of the Unix socket: who may connect; 600 to 777", "600", assign_unix_mode},

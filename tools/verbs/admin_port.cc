@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <cstdlib>
+#include <fstream>
 
 #include "core/base/check.h"
 #include "net/sqs_client/endpoint.h"
@@ -28,6 +29,18 @@ AdminPageText page_of(const HttpResponse& response) {
           response.chunked ? sqs_client::join_chunks(response.body) : std::string(response.body)};
 }
 
+// The header for a server of the same settings: the variable names the file with the token.
+std::expected<std::string, std::string> token_header() {
+  const char* const path = std::getenv("PAWL_LISTEN_ADMIN_TOKEN");
+  if (path == nullptr || *path == 0) return {};
+  std::ifstream file(path);
+  std::string token;
+  if (!(file >> token))
+    return std::unexpected(
+        fmt::format("PAWL_LISTEN_ADMIN_TOKEN {}: no token can be read from this file", path));
+  return fmt::format("Authorization: Bearer {}\r\n", token);
+}
+
 }  // namespace
 
 std::string default_admin() {
@@ -46,9 +59,11 @@ std::expected<AdminPageText, std::string> get_admin_page(const AdminPageRequest&
   const auto deadline = AdminClock::now() + asked.timeout;
   auto stream = sqs_client::open_plain_stream(*endpoint, {.connect_timeout = asked.timeout});
   if (!stream) return std::unexpected(stream.error().text);
+  const auto token = token_header();
+  if (!token) return std::unexpected(token.error());
   const std::string request =
-      fmt::format("GET {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", path,
-                  sqs_client::host_header(*endpoint));
+      fmt::format("GET {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{}\r\n", path,
+                  sqs_client::host_header(*endpoint), *token);
   if (const auto sent = (*stream)->send(request); !sent || *sent != request.size())
     return std::unexpected(fmt::format("{} takes no request", asked.admin));
   std::string received;

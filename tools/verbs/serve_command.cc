@@ -90,7 +90,7 @@ int serve(const ServeFlags& asked) {
                           asked.insecure ? "--insecure-no-auth" : "--dev, a server for tests alone",
                           all_http(*options), options->binary)});
   }
-  if (!asked.insecure && reaches_others(options->admin))
+  if (!asked.insecure && !options->load_admin_token && reaches_others(options->admin))
     emit(Event{EventCode::admin_page_limit,
                fmt::format("the admin port {} answers /livez and /readyz alone, because other "
                            "machines can reach it",
