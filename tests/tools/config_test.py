@@ -125,7 +125,7 @@ BROKEN = [
 VALUES = {
     "server.data": "/tmp/d", "server.dev": "yes", "server.shards": "2", "server.poll": "never", "server.io": "threads",
     "server.landlock": "off", "server.memory": "64MiB", "server.log-format": "json", "server.trust-clock": "yes",
-    "listen.http": "127.0.0.1:1", "listen.admin": "127.0.0.1:2", "listen.binary": "127.0.0.1:3", "listen.unix": "/tmp/s",
+    "listen.http": "127.0.0.1:1", "listen.admin": "127.0.0.1:2", "listen.admin-token": "token", "listen.binary": "127.0.0.1:3", "listen.unix": "/tmp/s",
     "listen.unix-mode": "660", "listen.tls-cert": "c.pem", "listen.tls-key": "k.pem", "listen.max-connections": "9",
     "listen.max-connections-per-address": "8", "listen.allow-host": "a.example", "listen.allow-origin": "https://a.example",
     "listen.trusted-proxy": "10.0.0.0/8", "sqs.auth": "sigv4", "sqs.keys": "k.toml", "sqs.max-queues-per-account": "7",
