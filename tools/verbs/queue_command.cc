@@ -18,6 +18,7 @@
 #include "tools/verbs/confirmation.h"
 #include "tools/verbs/endpoint_connection.h"
 #include "tools/verbs/name_value.h"
+#include "tools/verbs/queue_apply.h"
 #include "tools/verbs/queue_calls.h"
 #include "tools/verbs/response_json.h"
 
@@ -239,6 +240,7 @@ void add_queue_command(CommandLine& line) {
   add_settings(add("set", "Changes attributes of a queue", set), *asked);
   add_confirmation(add("purge", "Deletes all messages of a queue", purge), asked->yes);
   add_confirmation(add("rm", "Deletes a queue and its messages", remove_queue), asked->yes);
+  add_queue_apply(verb);
 }
 
 }  // namespace pawl

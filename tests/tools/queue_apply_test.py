@@ -1,0 +1,93 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`pawl queue apply`: gives a running server the queues of a configuration file."""
+
+import json
+import os
+import sys
+import unittest
+
+from peek_test import Verbs
+
+TWO = """
+[[queue]]
+name = "dead"
+
+[[queue]]
+name = "orders"
+VisibilityTimeout = 60
+RedrivePolicy = {deadLetterTargetArn = "arn:aws:sqs:us-east-1:000000000000:dead", maxReceiveCount = 3}
+tags = {team = "blue"}
+"""
+
+
+class Apply(Verbs):
+    def write(self, text):
+        path = os.path.join(self.place, "queues.toml")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        return path
+
+    def outcomes(self, text, *words):
+        rows = json.loads(self.verb("queue", "apply", self.write(text), "-o", "json", *words))
+        return {row["queue"]: (row["outcome"], row["changes"]) for row in rows}
+
+    def attributes(self, name):
+        return self.pawl.call("GetQueueAttributes", QueueUrl=name, AttributeNames=["All"])["Attributes"]
+
+    def names(self):
+        return [url.rsplit("/", 1)[1] for url in self.pawl.call("ListQueues").get("QueueUrls", [])]
+
+    def test_makes_what_is_missing_and_changes_what_differs(self):
+        self.pawl.call("CreateQueue", QueueName="other")
+        wanted = {"dead": ("to create", ""), "orders": ("to create", "")}
+        self.assertEqual(self.outcomes(TWO, "--dry-run"), wanted)
+        self.assertEqual(self.names(), ["other"], "a dry run makes nothing")
+        self.assertEqual(self.outcomes(TWO), {name: ("created", "") for name in wanted})
+        self.assertEqual(sorted(self.names()), ["dead", "orders", "other"])
+        made = self.attributes("orders")
+        self.assertEqual(made["VisibilityTimeout"], "60")
+        self.assertEqual(json.loads(made["RedrivePolicy"])["maxReceiveCount"], 3)
+        self.assertEqual(self.outcomes(TWO), {name: ("unchanged", "") for name in wanted})
+
+        other = TWO.replace("60", "90").replace("blue", "red")
+        changes = "VisibilityTimeout: 60 -> 90; tag team: blue -> red"
+        self.assertEqual(self.outcomes(other, "--dry-run")["orders"], ("to change", changes))
+        self.assertEqual(self.attributes("orders"), made, "a dry run changes nothing")
+        self.assertEqual(self.outcomes(other)["orders"], ("changed", changes))
+        self.assertEqual(self.attributes("orders")["VisibilityTimeout"], "90")
+        self.assertEqual(self.pawl.call("ListQueueTags", QueueUrl="orders")["Tags"], {"team": "red"})
+        self.assertEqual(self.outcomes('[[queue]]\nname = "dead"\n'), {"dead": ("unchanged", "")})
+        self.assertEqual(sorted(self.names()), ["dead", "orders", "other"], "nothing is deleted")
+        self.assertEqual(self.attributes("orders")["VisibilityTimeout"], "90", "what the file does not name stays")
+
+    def test_refuses_what_would_lose_messages_or_cannot_be(self):
+        self.outcomes('[[queue]]\nname = "orders"\n')
+        self.pawl.call("SendMessage", QueueUrl="orders", MessageBody="hello")
+        shorter = self.write('[[queue]]\nname = "orders"\nMessageRetentionPeriod = 60\nDelaySeconds = 5\n')
+        for words in ((), ("--dry-run",)):
+            done = self.run_pawl("queue", "apply", shorter, *words, "--url", self.pawl.url)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn("queues.toml:3:", done.stderr)
+            self.assertIn("would be deleted earlier", done.stderr)
+        self.assertEqual(self.attributes("orders")["DelaySeconds"], "0", "nothing is changed")
+        for text, place, words in (('[[queue]]\nname = "orders"\nDelaySecond = 5\n', ":3:", "DelaySeconds"),
+                                   ('[[queue]]\nname = "o r"\n', ":1:", "o r"),
+                                   ('[[queue]\n', ":1:", "")):
+            done = self.run_pawl("queue", "apply", self.write(text), "--url", self.pawl.url)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(place, done.stderr)
+            self.assertIn(words, done.stderr)
+
+    def test_says_what_it_leaves_to_the_server(self):
+        text = '[[queue]]\nname = "q"\n[[topic]]\nname = "t"\n'
+        done = self.run_pawl("queue", "apply", self.write(text), "--url", self.pawl.url)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 of the file's tables are no queues", done.stderr)
+
+
+if __name__ == "__main__":
+    result = unittest.main(exit=False).result
+    bad = len(result.failures) + len(result.errors)
+    print(f"{max(result.testsRun - bad, 0)} passed, {bad} failed")
+    sys.exit(1 if bad else 0)
