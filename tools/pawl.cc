@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // pawl: one program, one verb per task. `pawl serve` is the server.
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "tools/commands.h"
 
 int main(int argc, char** argv) {
@@ -30,5 +34,12 @@ int main(int argc, char** argv) {
       "`pawl <verb> --help` describes a verb. Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 "
       "check "
       "failed, 130 interrupted.");
-  return line.run(argc, argv);
+  // `pawl help VERB` is `pawl VERB --help`.
+  std::vector<char*> words(argv, argv + argc);
+  std::string help = "--help";
+  if (argc > 1 && std::string_view(argv[1]) == "help") {
+    words.erase(words.begin() + 1);
+    words.push_back(help.data());
+  }
+  return line.run(static_cast<int>(words.size()), words.data());
 }

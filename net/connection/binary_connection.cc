@@ -43,7 +43,7 @@ std::size_t BinaryConnection::take(std::string_view bytes) {
     if (!header || (stranger && header->length > greeting_bytes_max)) {
       const std::string_view begin = partial_.empty() ? rest : std::string_view(partial_);
       if (stranger && begins_as_http(begin))
-        out().append(host().wrong_port("This is the binary port of pawl."));
+        out().append(host().wrong_port("This is the binary port of pawl.", peer().address));
       finish();  // no frame boundary can be found after this
       return bytes.size();
     }

@@ -125,7 +125,7 @@ void Connection::take_sealed(std::string_view bytes) {
   }
   // Plain HTTP is answered in plain HTTP: otherwise the client only sees a closed connection.
   if (!tls_->begun() && begins_as_http(bytes)) {
-    tls_->out().append(host_->wrong_port("This port of pawl speaks TLS."));
+    tls_->out().append(host_->wrong_port("This port of pawl speaks TLS.", peer_.address));
     return finish_after_answers();
   }
   const SealedStream::Input input = tls_->open(bytes, [this](std::string_view plain) {

@@ -58,7 +58,17 @@ ConnectionHost::ConnectionHost(Ring& ring, const ConnectionContext& context)
 
 ConnectionHost::~ConnectionHost() = default;
 
-std::string ConnectionHost::wrong_port(std::string_view why) const {
+void ConnectionHost::note_wrong_protocol(std::string_view what, const PeerAddress& peer) const {
+  CHECK(!what.empty(), "no protocol is named");
+  if (!event_log().admit(EventCode::wrong_protocol, steady_us())) return;
+  const std::string address = text_of(peer);
+  event_log().put(
+      Event{EventCode::wrong_protocol, fmt::format("{} came from {}", what, address)}.with(
+          "address", address));
+}
+
+std::string ConnectionHost::wrong_port(std::string_view why, const PeerAddress& peer) const {
+  note_wrong_protocol(fmt::format("{} HTTP", why), peer);
   std::string answer;
   append_response(answer, 400, "text/plain; charset=utf-8", {}, {},
                   fmt::format("{} SQS is served at {}\n", why, context_->http_url), false, false,
@@ -80,7 +90,9 @@ bool ConnectionHost::admit_handshake(std::uint32_t index, std::uint32_t generati
 void ConnectionHost::auth_failed(AuthFault fault, Protocol protocol, const PeerAddress& peer) {
   auth_failures_.add(fault);
   if (!event_log().admit(EventCode::auth_failed, steady_us())) return;
-  const std::string_view port = protocol == Protocol::http ? "http" : "binary";
+  const std::string_view port = protocol == Protocol::http    ? "http"
+                                : protocol == Protocol::admin ? "admin"
+                                                              : "binary";
   const std::string address = text_of(peer);
   event_log().put(
       Event{EventCode::auth_failed,

@@ -158,7 +158,9 @@ class ConnectionHost {
   bool draining() const { return stage_ != Stage::serving; }
   Instant drain_begun() const { return drain_begun_; }
   // The HTTP response for a client at the wrong port: `why`, and the address for SQS.
-  std::string wrong_port(std::string_view why) const;
+  std::string wrong_port(std::string_view why, const PeerAddress& peer) const;
+  // Reports a client of another protocol. `what` ends the sentence "<what> came from ADDRESS".
+  void note_wrong_protocol(std::string_view what, const PeerAddress& peer) const;
   // True: the handshake may begin. False: begin_handshake() will be called later.
   bool admit_handshake(std::uint32_t index, std::uint32_t generation, std::uint32_t peer_slot);
   void want_flush(std::uint32_t index) { dirty_.push_back(index); }

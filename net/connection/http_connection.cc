@@ -91,6 +91,10 @@ std::size_t HttpConnection::take(std::string_view bytes) {
         if (const HttpRequest* head = parser_.refused_head()) {
           refuse_body(*head, parser_.error_status(), parser_.error_text());
         } else {
+          constexpr char tls_handshake = '\x16';
+          if (bytes.starts_with(tls_handshake))
+            host().note_wrong_protocol("This http port has no TLS. A TLS handshake",
+                                       peer().address);
           write_error(out(), parser_, host().date());
           host().requests().note_http("http", {}, status_text(parser_.error_status()), 0);
           finish_after_answers();

@@ -95,6 +95,8 @@ constexpr std::array<EventRow, event_codes> event_rows{{
      "a security profile changed; the process ends with 1", "`--io threads`, or allow the calls"},
     {EventCode::auth_failed, EventLevel::warning, "authentication failed", few,
      "a signature or key proof is wrong; see `pawl_auth_failures_total`", "check the keys and the address"},
+    {EventCode::wrong_protocol, EventLevel::warning, "a client speaks another protocol", few,
+     "HTTP at the binary port or at a port with TLS, or TLS at a port without it", "correct the address or the scheme of the client"},
     {EventCode::settings_reloaded, EventLevel::info, "settings were reloaded", few,
      "SIGHUP", "nothing"},
     {EventCode::settings_not_reloaded, EventLevel::error, "settings could not be reloaded", few,

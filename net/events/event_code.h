@@ -67,6 +67,7 @@ enum class EventCode : std::uint8_t {
   io_uring_revoked,
   // --- clients, signals ---
   auth_failed,
+  wrong_protocol,
   settings_reloaded,
   settings_not_reloaded,
   certificate_near_end,

@@ -77,7 +77,7 @@ TEST_F(ConnectionHostTest, HandshakesBeyondThoseOfATurnWait) {
 
 TEST_F(ConnectionHostTest, TheResponseAtTheWrongPortNamesThePortOfSqs) {
   context_.http_url = "http://127.0.0.1:9324";
-  const std::string response = host_.wrong_port("This is the binary port.");
+  const std::string response = host_.wrong_port("This is the binary port.", {});
   EXPECT_TRUE(response.starts_with("HTTP/1.1 400 "));
   EXPECT_NE(response.find("This is the binary port. SQS is served at http://127.0.0.1:9324\n"),
             std::string::npos);

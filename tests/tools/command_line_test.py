@@ -50,6 +50,7 @@ class CommandLine(unittest.TestCase):
             done = pawl(verb, "--help")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertIn(f"Usage: pawl {verb}", done.stdout)
+            self.assertEqual(pawl("help", verb).stdout, done.stdout)
 
     def test_usage_errors_are_2_and_name_the_word(self):
         self.refused(pawl(), "See `pawl --help`")

@@ -144,7 +144,7 @@ class Health(unittest.TestCase):
         codes = [event["code"] for event in events]
         self.assertNotIn("admin_page_limit", codes)
         self.assertIn("settings_not_reloaded", codes)
-        self.assertIn("auth_failed", codes)
+        self.assertEqual({event["port"] for event in events if event["code"] == "auth_failed"}, {"admin"})
         self.assertFalse([event for event in events if first in str(event) or second in str(event)])
 
     def test_a_token_file_that_others_can_read_is_refused(self):
@@ -157,6 +157,19 @@ class Health(unittest.TestCase):
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn(f"--admin-token {path}: ", done.stderr)
             self.assertIn(words, done.stderr)
+
+    def test_a_client_at_the_wrong_port_is_reported(self):
+        pawl = self.start("--log-format", "json")
+        http, binary = pawl.ready["http"], pawl.ready["binary"]
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(f"http://{binary}/", timeout=10)
+        self.assertIn(f"SQS is served at http://{http}", refused.exception.read().decode())
+        refused.exception.close()
+        with self.assertRaises(urllib.error.URLError):
+            urllib.request.urlopen(f"https://{http}/", timeout=10)
+        texts = [event["text"] for event in self.events(pawl) if event["code"] == "wrong_protocol"]
+        self.assertEqual(texts, ["This is the binary port of pawl. HTTP came from 127.0.0.1",
+                                 "This http port has no TLS. A TLS handshake came from 127.0.0.1"])
 
     def test_every_code_is_explained(self):
         listed = subprocess.run([PAWL, "errors", "-o", "json"], text=True, capture_output=True, timeout=30, check=True)

@@ -32,7 +32,6 @@ ROWS = [
     ("bench", 2, "pawl bench needs a verb", "send, receive, e2e"),
     ("errors disk_ful", 2, "no code of an event", 'Did you mean "disk_full"?'),
     ("errors a b", 2, '"b"'),
-    ("help", 2, '"help"', "pawl --help"),
     ("status", 2, '"status"', "/healthz"),
     ("stop", 2, '"stop"', "SIGTERM"),
     ("restart", 2, '"restart"', "SIGHUP", "pawl serve"),
