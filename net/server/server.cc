@@ -95,6 +95,7 @@ std::expected<std::unique_ptr<Server>, StartError> Server::start(const ServerOpt
   auto handed = take_handed_sockets();
   if (!handed) return std::unexpected(handed.error());
   server->handed_ = std::move(*handed);
+  server->process_usage_.emplace();  // later, because its descriptors would look handed over
   if (auto bound = server->bind_all(); !bound) return std::unexpected(bound.error());
   if (auto made = server->make_guards(); !made) return std::unexpected(made.error());
   const auto cpus = allowed_cpus();
@@ -280,7 +281,7 @@ void Server::collect_admin_facts() {
     admin_facts_.numbers.push_back(&worker->numbers());
     admin_facts_.requests.push_back(&worker->requests());
   }
-  admin_facts_.process = &process_usage_;
+  admin_facts_.process = &*process_usage_;
   admin_facts_.health = &health_;
   admin_facts_.settings = settings_.get();
   admin_facts_.version = options_.version;

@@ -191,9 +191,9 @@ class Server : private DevControl {
   std::unique_ptr<WorkerShared> shared_;
   std::mutex clock_change_;  // held while the clock is followed or advanced
   std::vector<std::unique_ptr<Worker>> workers_;
-  ProcessUsage process_usage_;
-  HealthMonitor health_;    // observed once a second
-  AdminFacts admin_facts_;  // set by launch()
+  std::optional<ProcessUsage> process_usage_;  // opened after the handed sockets were taken
+  HealthMonitor health_;                       // observed once a second
+  AdminFacts admin_facts_;                     // set by launch()
   std::vector<ConnectionContext> contexts_;
   std::vector<HandedSocket> handed_;  // by the service manager
   std::vector<Listener> listeners_;
