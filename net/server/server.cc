@@ -37,6 +37,13 @@ sigset_t taken_signals() {
   return signals;
 }
 
+// Null: the admin port asks for no token.
+std::expected<std::shared_ptr<const BearerToken>, std::string> load_admin_token(
+    const ServerOptions& options) {
+  if (!options.load_admin_token) return nullptr;
+  return options.load_admin_token();
+}
+
 constexpr std::pair<const char*, Protocol> named_protocols[] = {
     {"http",   Protocol::http  },
     {"admin",  Protocol::admin },
@@ -85,13 +92,10 @@ std::expected<std::unique_ptr<Server>, StartError> Server::start(const ServerOpt
   if (!tls) return std::unexpected(tls.error());
   auto keys = server->load_keys();
   if (!keys) return std::unexpected(keys.error());
-  ReloadableSettings::Values settings{std::move(*tls), std::move(*keys), nullptr};
-  if (options.load_admin_token) {
-    auto token = options.load_admin_token();
-    if (!token) return std::unexpected(token.error());
-    settings.admin_token = std::move(*token);
-  }
-  server->settings_ = std::make_unique<ReloadableSettings>(std::move(settings));
+  auto token = load_admin_token(options);
+  if (!token) return std::unexpected(token.error());
+  server->settings_ = std::make_unique<ReloadableSettings>(
+      ReloadableSettings::Values{std::move(*tls), std::move(*keys), std::move(*token)});
   auto handed = take_handed_sockets();
   if (!handed) return std::unexpected(handed.error());
   server->handed_ = std::move(*handed);
@@ -439,8 +443,7 @@ void Server::reload() {
   };
   take(settings.tls, load_tls(), "certificate and key");
   take(settings.keys, load_keys(), "access keys");
-  if (options_.load_admin_token)
-    take(settings.admin_token, options_.load_admin_token(), "the token of the admin port");
+  take(settings.admin_token, load_admin_token(options_), "the token of the admin port");
   settings_->publish(std::move(settings));
   for (const auto& worker : workers_) worker->nudge();
 }
