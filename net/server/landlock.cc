@@ -47,10 +47,11 @@ std::uint64_t known_rights(int version) {
 }
 
 std::unexpected<std::string> refused(const std::string& what, int error) {
-  const std::string remedy = remedy_for(error);
-  return std::unexpected(fmt::format(
-      "cannot limit file access: {}: {}.{}", what, std::strerror(error),
-      remedy.empty() ? " Start with --landlock off to serve without this limit" : remedy));
+  const bool too_many_files = error == EMFILE || error == ENFILE;
+  const std::string remedy =
+      too_many_files ? remedy_for(error) : " Start with --landlock off to serve without this limit";
+  return std::unexpected(
+      fmt::format("cannot limit file access: {}: {}.{}", what, std::strerror(error), remedy));
 }
 
 std::expected<void, std::string> add_rule(int ruleset, const FileRule& rule, std::uint64_t known) {

@@ -93,7 +93,7 @@ TEST_F(HealthTest, IsALineOfJsonForEachRow) {
   EXPECT_TRUE(lines.starts_with(
       R"({"check":"disk","shard":0,"level":"error","code":"disk_full","since":"2023-11-14T)"))
       << lines;
-  EXPECT_TRUE(lines.contains(R"("remedy":"free space on that disk, or delete messages"})"));
+  EXPECT_TRUE(lines.contains(R"("remedy":"free space, or delete messages"})"));
   EXPECT_TRUE(lines.contains(R"({"check":"io","level":"ok",)"));
 }
 
