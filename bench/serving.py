@@ -76,7 +76,9 @@ def cpu_seconds(pid):
 
 def callgrind(pawl, directory, *more):
     """A server under callgrind that writes its counts to directory/out.* once a second; its data is in directory/data."""
-    under = ["valgrind", "--tool=callgrind", "--quiet", "--dump-after=pawl::Worker::second_passed()",
+    # valgrind runs one thread at a time, and a shard that sleeps in io_uring_enter keeps its turn.
+    # Without --fair-sched the thread that prints the ready line may wait for minutes.
+    under = ["valgrind", "--tool=callgrind", "--quiet", "--fair-sched=yes", "--dump-after=pawl::Worker::second_passed()",
              f"--callgrind-out-file={directory}/out"]
     return Server(pawl, f"{directory}/data", "--poll", "never", *more, under=under)
 
