@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checks of the server's health, a row each: ok, or the code of an event that is so now.
 //
-//   once a second: HealthMonitor::observe(health_rows(facts)) -> since, and events of changes
-//   /healthz?verbose: health_rows(facts), with the monitor's since
+//   once a second: HealthMonitor::observe() -> since, and events of changes
+//   /healthz?verbose: health_lines(), with the monitor's since
+//
+// A text is written only where it is shown.
 //
 // Units:  microseconds since 1970.
 // Limits: 4 rows a shard and 4 of the server.
@@ -14,7 +16,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -29,14 +30,16 @@ struct HealthRow {
   HealthCheck check{};
   int shard = -1;                 // -1: of the server
   std::optional<EventCode> code;  // nothing: ok
-  std::string text;
 
+  bool operator==(const HealthRow&) const = default;
   // "ok", or the level of the code.
   std::string_view level() const;
 };
 
 // `now_us`: for the certificate.
 std::vector<HealthRow> health_rows(const AdminFacts& facts, std::int64_t now_us);
+// The state of the row with its numbers, as a phrase.
+std::string text_of(const HealthRow& row, const AdminFacts& facts, std::int64_t now_us);
 
 class HealthMonitor {
  public:
@@ -48,7 +51,7 @@ class HealthMonitor {
   bool clock_synchronised() const { return clock_synchronised_.load(std::memory_order_relaxed); }
 
   // Reports changes that no one else reports as events.
-  void observe(std::span<const HealthRow> rows, std::int64_t now_us);
+  void observe(const AdminFacts& facts, std::int64_t now_us);
   // When the row's state was first observed; `now_us` if it has not been yet.
   std::int64_t since(const HealthRow& row, std::int64_t now_us) const;
 
@@ -62,11 +65,11 @@ class HealthMonitor {
   // Relaxed: each is a fact of its own.
   std::atomic<bool> clock_waits_{false}, clock_synchronised_{true};
   mutable std::mutex mutex_;
+  std::vector<HealthRow> observed_;  // by the last observe()
   std::map<Key, State> states_;
 };
 
 // The rows as objects of JSON, one a line.
-std::string health_lines(std::span<const HealthRow> rows, const HealthMonitor* monitor,
-                         std::int64_t now_us);
+std::string health_lines(const AdminFacts& facts, std::int64_t now_us);
 
 }  // namespace pawl

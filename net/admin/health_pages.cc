@@ -18,7 +18,7 @@ AdminAnswer health_page(const AdminRequest& request, const AdminFacts& facts) {
   if (answer.body != health_ok) answer.status = 503;
   if (request.query == "verbose") {
     const std::int64_t now_us = wall_now().ms * 1000;
-    answer.body = health_lines(health_rows(facts, now_us), facts.health, now_us);
+    answer.body = health_lines(facts, now_us);
     answer.content_type = "application/x-ndjson";
   }
   return answer;

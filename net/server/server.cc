@@ -307,6 +307,7 @@ std::expected<void, StartError> Server::launch() {
     phases_->errors[0] = bound.error();
     return end_if_failed(phases_->run);
   }
+  report_limits();
   if (contexts_[0].sqs.declare != nullptr) declared_.emplace();
   phases_->run.count_down();
   StartError fault;
@@ -331,11 +332,10 @@ std::expected<void, StartError> Server::launch() {
   }
   shared_->admits.store(true, std::memory_order_release);
   workers_[0]->nudge();
-  report_start();
   return {};
 }
 
-void Server::report_start() const {
+void Server::report_limits() const {
   const std::uint64_t memory = admin_facts_.memory_limit;
   const std::uint32_t connections = shared_->connection_limits.total_max();
   emit(
@@ -350,17 +350,6 @@ void Server::report_start() const {
           .with("memory_bytes", memory)
           .with("connections", std::uint64_t{connections})
           .with("io", admin_facts_.backend));
-  Event ready{EventCode::ready, fmt::format("serves after {} ms, with {} messages recovered:",
-                                            recovery_ms_, recovered_messages_)};
-  ready.fields.emplace_back("recovered_messages", recovered_messages_);
-  ready.fields.emplace_back("recovery_ms", recovery_ms_);
-  for (const auto& [name, protocol] : named_protocols) {
-    if (const std::string& bound = address(protocol); !bound.empty()) {
-      ready.text += fmt::format(" {} {}", name, bound);
-      ready.fields.emplace_back(name, bound);
-    }
-  }
-  emit(std::move(ready));
 }
 
 std::string Server::ready_line() const {
@@ -383,6 +372,17 @@ int Server::run() {
     watched.push_back({&worker->pulse(), [&shard = *worker] { shard.nudge(); }});
   const Watchdog watchdog(service_manager(), std::move(watched));
   service_manager().ready(fmt::format("serves; {} messages were recovered", recovered_messages_));
+  Event ready{EventCode::ready, fmt::format("serves after {} ms, with {} messages recovered:",
+                                            recovery_ms_, recovered_messages_)};
+  ready.fields.emplace_back("recovered_messages", recovered_messages_);
+  ready.fields.emplace_back("recovery_ms", recovery_ms_);
+  for (const auto& [name, protocol] : named_protocols) {
+    if (const std::string& bound = address(protocol); !bound.empty()) {
+      ready.text += fmt::format(" {} {}", name, bound);
+      ready.fields.emplace_back(name, bound);
+    }
+  }
+  emit(std::move(ready));
   const sigset_t signals = taken_signals();
   std::optional<std::chrono::steady_clock::time_point> drain_end;
   for (int taken = 0; taken != SIGTERM && taken != SIGINT;) {
@@ -395,7 +395,7 @@ int Server::run() {
     if (drain_end && (drained() || std::chrono::steady_clock::now() >= *drain_end)) break;
     follow_clock();
     const std::int64_t now_us = wall_now().ms * 1000;
-    health_.observe(health_rows(admin_facts_, now_us), now_us);
+    health_.observe(admin_facts_, now_us);
   }
   const bool late = drain_end && !drained();
   const std::string text =

@@ -19,6 +19,7 @@ class HealthTest : public testing::Test {
   static constexpr std::int64_t now_us = 1'700'000'000'000'000;
 
   std::vector<HealthRow> rows() { return health_rows(facts_, now_us); }
+  std::string text(const HealthRow& row) { return text_of(row, facts_, now_us); }
   HealthRow row(HealthCheck check, int shard = -1) {
     for (const HealthRow& found : rows())
       if (found.check == check && found.shard == shard) return found;
@@ -35,11 +36,11 @@ class HealthTest : public testing::Test {
 };
 
 TEST_F(HealthTest, OfAServerWithoutFaultsIsOk) {
-  for (const HealthRow& row : rows()) EXPECT_EQ(row.level(), "ok") << row.text;
+  for (const HealthRow& row : rows()) EXPECT_EQ(row.level(), "ok") << text(row);
   EXPECT_EQ(rows().size(), 10u) << "4 rows a shard, clock and io";
   facts_.directory = ::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   EXPECT_EQ(rows().size(), 11u) << "and the space of the disk";
-  EXPECT_TRUE(row(HealthCheck::space).text.contains(" bytes of the data directory's file system"));
+  EXPECT_TRUE(text(row(HealthCheck::space)).contains(" bytes of the data directory's file system"));
   ::close(facts_.directory);
 }
 
@@ -53,7 +54,7 @@ TEST_F(HealthTest, NamesTheCodeOfEachFault) {
   EXPECT_EQ(row(HealthCheck::log, 0).code, EventCode::segment_header_damaged);
   numbers_[0].set_aside = 3;
   EXPECT_EQ(row(HealthCheck::log, 0).code, EventCode::message_unreadable);
-  EXPECT_TRUE(row(HealthCheck::log, 0).text.starts_with("3 messages "));
+  EXPECT_TRUE(text(row(HealthCheck::log, 0)).starts_with("3 messages "));
   numbers_[0].memory_full = 1;
   EXPECT_EQ(row(HealthCheck::memory, 0).code, EventCode::memory_full);
   numbers_[0].flush_us = 100'000;
@@ -70,7 +71,7 @@ TEST_F(HealthTest, NamesTheCodeOfEachFault) {
 }
 
 TEST_F(HealthTest, KnowsSinceWhenAndFromWhenAgain) {
-  const auto observe = [&](std::int64_t us) { monitor_.observe(rows(), us); };
+  const auto observe = [&](std::int64_t us) { monitor_.observe(facts_, us); };
   const auto since = [&] { return monitor_.since(row(HealthCheck::memory, 0), 99); };
   EXPECT_EQ(since(), 99) << "not observed yet";
   observe(10);
@@ -88,7 +89,7 @@ TEST_F(HealthTest, KnowsSinceWhenAndFromWhenAgain) {
 
 TEST_F(HealthTest, IsALineOfJsonForEachRow) {
   numbers_[0].disk_full = 1;
-  const std::string lines = health_lines(rows(), nullptr, now_us);
+  const std::string lines = health_lines(facts_, now_us);
   EXPECT_EQ(std::ranges::count(lines, '\n'), 10);
   EXPECT_TRUE(lines.starts_with(
       R"({"check":"disk","shard":0,"level":"error","code":"disk_full","since":"2023-11-14T)"))
