@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A histogram as Prometheus reads it: buckets that add up, sum and count.
+// A family of metrics as Prometheus reads it: its head, and the rows of a histogram, which are
+// buckets that add up, sum and count.
 //
 // Units:  seconds.
 // Source: Prometheus, "Text-based format", "Histograms".
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,7 +15,17 @@
 
 namespace pawl {
 
+void append_head(std::string& text, std::string_view name, std::string_view type,
+                 std::string_view help);
+
+struct Histogram {
+  std::span<const double> ends;           // of all buckets but the last, which has no end
+  std::span<const std::uint64_t> counts;  // of each bucket alone
+  double sum = 0;
+};
 // Appends the rows; `labels` is empty or ends with a comma.
+void append_histogram(std::string& text, std::string_view name, std::string_view labels,
+                      const Histogram& histogram);
 void append_histogram(std::string& text, std::string_view name, std::string_view labels,
                       const DurationCounts& times);
 

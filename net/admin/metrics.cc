@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/base/enum_name.h"
-#include "net/admin/histogram_text.h"
+#include "net/admin/family_text.h"
 #include "net/connection/connections.h"
 
 namespace pawl {
@@ -131,7 +131,7 @@ void append_labelled(std::string& text, std::span<const ShardNumbers* const> sha
                      std::string_view name, std::string_view help, std::string_view label,
                      std::array<Numbers::Number, count> Numbers::* numbers, std::size_t first,
                      double unit, NameOfValue name_of_value) {
-  text += fmt::format("# HELP {0} {1}\n# TYPE {0} counter\n", name, help);
+  append_head(text, name, counter, help);
   for (std::size_t shard = 0; shard < shards.size(); ++shard) {
     for (std::size_t i = first; i < count; ++i) {
       text += fmt::format("{}{{shard=\"{}\",{}=\"{}\"}} {}\n", name, shard, label, name_of_value(i),
@@ -250,9 +250,7 @@ std::string metrics_text(std::span<const ShardNumbers* const> shards, std::strin
       "pawl_draining", draining ? 1 : 0);
   std::string_view last;
   for (const Metric& metric : metrics) {
-    if (metric.name != last)
-      text +=
-          fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", metric.name, metric.help, metric.type);
+    if (metric.name != last) append_head(text, metric.name, metric.type, metric.help);
     last = metric.name;
     const std::string kind = metric.kind.empty() ? "" : fmt::format(",kind=\"{}\"", metric.kind);
     for (std::size_t i = 0; i < shards.size(); ++i) {
@@ -265,8 +263,7 @@ std::string metrics_text(std::span<const ShardNumbers* const> shards, std::strin
       "Time of the loop's turns by phase, from samples; its sleeps and yields are left out.",
       "phase", &Numbers::phase_us, 0, from_us, [](std::size_t i) { return phase_names[i]; });
   constexpr std::string_view flush = "pawl_flush_seconds";
-  text +=
-      fmt::format("# HELP {0} Time of the log's durable writes.\n# TYPE {0} histogram\n", flush);
+  append_head(text, flush, "histogram", "Time of the log's durable writes.");
   for (std::size_t i = 0; i < shards.size(); ++i)
     append_histogram(text, flush, fmt::format("shard=\"{}\",", i), flush_times_of(*shards[i]));
   append_labelled(text, shards, "pawl_auth_failures_total", "Failed authentications by reason.",

@@ -4,11 +4,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <limits>
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/queue/queue_figures.h"
+#include "net/admin/family_text.h"
 
 namespace pawl {
 namespace {
@@ -168,11 +171,6 @@ constexpr std::size_t own_series = [] {
 }();
 static_assert(own_series + labelled_counters <= QueueMetricsText::series_max);
 
-void append_head(std::string& text, std::string_view name, std::string_view type,
-                 std::string_view help) {
-  text += fmt::format("# HELP {0} {2}\n# TYPE {0} {1}\n", name, type, help);
-}
-
 void add(QueueFigures& sum, const QueueFigures& part) {
   for (std::size_t i = 0; i < queue_counters; ++i) sum.sums.counters[i] += part.sums.counters[i];
   sum.sums.messages += part.sums.messages;
@@ -182,29 +180,13 @@ void add(QueueFigures& sum, const QueueFigures& part) {
 }  // namespace
 
 double QueueMetrics::oldest_age_seconds() const {
-  if (oldest_sent == never || oldest_sent >= now) return 0;
-  return to_seconds(static_cast<std::uint64_t>(now.ms - oldest_sent.ms));
+  return pawl::oldest_age_seconds(oldest_sent, now);
 }
 
-double QueueMetrics::mean_lease_seconds() const {
-  const LeaseTimes& leases = figures.leases;
-  return leases.count() == 0 ? 0
-                             : to_seconds(leases.sum_ms()) / static_cast<double>(leases.count());
-}
-
-double QueueMetrics::drain_seconds() const {
-  const auto messages = static_cast<double>(figures.sums.messages);
-  if (messages == 0) return 0;
-  return figures.deleted_per_second > 0 ? messages / figures.deleted_per_second
-                                        : std::numeric_limits<double>::infinity();
-}
+double QueueMetrics::drain_seconds() const { return pawl::drain_seconds(figures); }
 
 double QueueMetrics::workers_wanted() const {
-  const double lease = mean_lease_seconds();
-  const double backlog = lag_target.ms > 0 ? static_cast<double>(counts.visible) * lease * 1000.0 /
-                                                 static_cast<double>(lag_target.ms)
-                                           : 0;
-  return figures.sent_per_second * lease + backlog;
+  return pawl::workers_wanted(figures, counts.visible, lag_target);
 }
 
 void CollectedMetrics::take(const QueueSlice& slice) {
@@ -287,16 +269,13 @@ void QueueMetricsText::write_globals(std::string& text) const {
   append_head(text, waited, "histogram",
               "Time from when a message could be delivered to its first delivery.");
   const DeliveryTimes& times = metrics_->delivery_times;
-  std::uint64_t below = 0;
-  for (std::size_t i = 0; i < times.counts.size(); ++i) {
-    below += times.counts[i];
-    const bool last = i == DeliveryTimes::ends_ms.size();
-    const std::string end =
-        last ? "+Inf"
-             : fmt::format("{}", to_seconds(static_cast<std::uint64_t>(DeliveryTimes::ends_ms[i])));
-    text += fmt::format("{}_bucket{{le=\"{}\"}} {}\n", waited, end, below);
-  }
-  text += fmt::format("{0}_sum {1}\n{0}_count {2}\n", waited, to_seconds(times.sum_ms), below);
+  std::array<double, DeliveryTimes::ends_ms.size()> ends{};
+  std::ranges::transform(DeliveryTimes::ends_ms, ends.begin(), [](std::int64_t ms) {
+    return to_seconds(static_cast<std::uint64_t>(ms));
+  });
+  append_histogram(
+      text, waited, {},
+      Histogram{.ends = ends, .counts = times.counts, .sum = to_seconds(times.sum_ms)});
 }
 
 }  // namespace pawl

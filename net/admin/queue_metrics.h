@@ -35,7 +35,6 @@ struct QueueMetrics {
 
   bool is_other() const { return account.empty(); }
   double oldest_age_seconds() const;
-  double mean_lease_seconds() const;  // 0: no lease has ended
   // Seconds until the queue is empty at the rate of its deletes; infinite at rate 0.
   double drain_seconds() const;
   // Consumers that keep up with the sends, and bring the visible messages to x-lag-target.

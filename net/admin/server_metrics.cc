@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "core/base/check.h"
-#include "net/admin/histogram_text.h"
+#include "net/admin/family_text.h"
 #include "net/io/process_usage.h"
 
 namespace pawl {
@@ -12,14 +12,9 @@ namespace {
 
 constexpr double s_from_us = 1e-6;
 
-void append_help(std::string& text, std::string_view name, std::string_view type,
-                 std::string_view help) {
-  text += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
-}
-
 template <typename Number>
 void append_gauge(std::string& text, std::string_view name, std::string_view help, Number value) {
-  append_help(text, name, "gauge", help);
+  append_head(text, name, "gauge", help);
   text += fmt::format("{} {}\n", name, value);
 }
 
@@ -36,7 +31,7 @@ void for_each_kind(const RequestCounts& requests, const Use& use) {
 
 void append_requests(std::string& text, const RequestCounts& requests) {
   constexpr std::string_view total = "pawl_requests_total", seconds = "pawl_request_seconds";
-  append_help(text, total, "counter",
+  append_head(text, total, "counter",
               "Requests answered, by operation, protocol and error code (ok: no error).");
   for_each_kind(requests, [&](auto protocol, auto op, const DurationCounts& times) {
     const std::uint64_t failed = requests.failed(protocol, op);
@@ -47,7 +42,7 @@ void append_requests(std::string& text, const RequestCounts& requests) {
   for (const auto& [error, count] : requests.errors)
     text += fmt::format("{}{{op=\"{}\",protocol=\"{}\",code=\"{}\"}} {}\n", total, error.op,
                         error.protocol, error.code, count);
-  append_help(text, seconds, "histogram",
+  append_head(text, seconds, "histogram",
               "Time from a request's arrival to its response; a long poll counts with its wait.");
   for_each_kind(requests, [&](auto protocol, auto op, const DurationCounts& times) {
     append_histogram(text, seconds, fmt::format("op=\"{}\",protocol=\"{}\",", op, protocol), times);
@@ -56,7 +51,7 @@ void append_requests(std::string& text, const RequestCounts& requests) {
 
 void append_process(std::string& text, const AdminFacts& facts) {
   const ProcessUsage::Numbers used = facts.process->read();
-  append_help(text, "process_cpu_seconds_total", "counter", "Processor time of the process.");
+  append_head(text, "process_cpu_seconds_total", "counter", "Processor time of the process.");
   text +=
       fmt::format("process_cpu_seconds_total {}\n", static_cast<double>(used.cpu_us) * s_from_us);
   append_gauge(text, "process_resident_memory_bytes", "Resident memory of the process.",
@@ -70,7 +65,7 @@ void append_process(std::string& text, const AdminFacts& facts) {
 }  // namespace
 
 void append_server_metrics(std::string& text, const AdminFacts& facts) {
-  append_help(text, "pawl_build_info", "gauge", "1, with the version of the program.");
+  append_head(text, "pawl_build_info", "gauge", "1, with the version of the program.");
   text += fmt::format("pawl_build_info{{version=\"{}\"}} 1\n", facts.version);
   RequestCounts requests;
   for (const PublishedRequestCounts* const shard : facts.requests) shard->add_to(requests);

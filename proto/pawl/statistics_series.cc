@@ -2,41 +2,29 @@
 #include "proto/pawl/statistics_series.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "core/queue/queue_figures.h"
+
 namespace pawl {
-namespace {
-
-double seconds_of(std::uint64_t ms) { return static_cast<double>(ms) / 1000.0; }
-
-}  // namespace
-
 double QueueStatistics::oldest_age_seconds() const {
-  if (oldest_sent == never || oldest_sent >= now) return 0;
-  return seconds_of(static_cast<std::uint64_t>((now - oldest_sent).ms));
+  return pawl::oldest_age_seconds(oldest_sent, now);
 }
 
 double QueueStatistics::mean_lease_seconds() const {
-  if (!figures || figures->leases.count() == 0) return 0;
-  return seconds_of(figures->leases.sum_ms()) / static_cast<double>(figures->leases.count());
+  return figures ? pawl::mean_lease_seconds(figures->leases) : 0;
 }
 
 std::optional<double> QueueStatistics::drain_seconds() const {
   CHECK(figures.has_value(), "queue {} has no figures", config->name);
-  const auto messages = static_cast<double>(figures->sums.messages);
-  if (messages == 0) return 0;
-  if (figures->deleted_per_second <= 0) return std::nullopt;
-  return messages / figures->deleted_per_second;
+  const double seconds = pawl::drain_seconds(*figures);
+  return std::isinf(seconds) ? std::nullopt : std::optional(seconds);
 }
 
 double QueueStatistics::workers_wanted() const {
   CHECK(figures.has_value(), "queue {} has no figures", config->name);
-  const double lease = mean_lease_seconds();
-  const Duration target = config->lag_target();
-  const double backlog = target.ms <= 0 ? 0
-                                        : static_cast<double>(counts.visible) * lease * 1000.0 /
-                                              static_cast<double>(target.ms);
-  return figures->sent_per_second * lease + backlog;
+  return pawl::workers_wanted(*figures, counts.visible, config->lag_target());
 }
 
 CallStep StatisticsSeries::begin(std::vector<ConfigPtr> queues) {

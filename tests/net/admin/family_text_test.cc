@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "net/admin/histogram_text.h"
+#include "net/admin/family_text.h"
 
 #include <gtest/gtest.h>
 
 namespace pawl {
 namespace {
 
-TEST(HistogramText, AddsUpTheBuckets) {
+TEST(FamilyText, AddsUpTheBuckets) {
   DurationCounts times;
   for (int i = 0; i < 3; ++i) times.note(65);
   std::string text;
