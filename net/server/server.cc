@@ -307,7 +307,6 @@ std::expected<void, StartError> Server::launch() {
     phases_->errors[0] = bound.error();
     return end_if_failed(phases_->run);
   }
-  report_limits();
   if (contexts_[0].sqs.declare != nullptr) declared_.emplace();
   phases_->run.count_down();
   StartError fault;
@@ -335,7 +334,8 @@ std::expected<void, StartError> Server::launch() {
   return {};
 }
 
-void Server::report_limits() const {
+// Runs after the ready line, which programs wait for.
+void Server::report_start() const {
   const std::uint64_t memory = admin_facts_.memory_limit;
   const std::uint32_t connections = shared_->connection_limits.total_max();
   emit(
@@ -350,6 +350,17 @@ void Server::report_limits() const {
           .with("memory_bytes", memory)
           .with("connections", std::uint64_t{connections})
           .with("io", admin_facts_.backend));
+  Event ready{EventCode::ready, fmt::format("serves after {} ms, with {} messages recovered:",
+                                            recovery_ms_, recovered_messages_)};
+  ready.fields.emplace_back("recovered_messages", recovered_messages_);
+  ready.fields.emplace_back("recovery_ms", recovery_ms_);
+  for (const auto& [name, protocol] : named_protocols) {
+    if (const std::string& bound = address(protocol); !bound.empty()) {
+      ready.text += fmt::format(" {} {}", name, bound);
+      ready.fields.emplace_back(name, bound);
+    }
+  }
+  emit(std::move(ready));
 }
 
 std::string Server::ready_line() const {
@@ -372,17 +383,7 @@ int Server::run() {
     watched.push_back({&worker->pulse(), [&shard = *worker] { shard.nudge(); }});
   const Watchdog watchdog(service_manager(), std::move(watched));
   service_manager().ready(fmt::format("serves; {} messages were recovered", recovered_messages_));
-  Event ready{EventCode::ready, fmt::format("serves after {} ms, with {} messages recovered:",
-                                            recovery_ms_, recovered_messages_)};
-  ready.fields.emplace_back("recovered_messages", recovered_messages_);
-  ready.fields.emplace_back("recovery_ms", recovery_ms_);
-  for (const auto& [name, protocol] : named_protocols) {
-    if (const std::string& bound = address(protocol); !bound.empty()) {
-      ready.text += fmt::format(" {} {}", name, bound);
-      ready.fields.emplace_back(name, bound);
-    }
-  }
-  emit(std::move(ready));
+  report_start();
   const sigset_t signals = taken_signals();
   std::optional<std::chrono::steady_clock::time_point> drain_end;
   for (int taken = 0; taken != SIGTERM && taken != SIGINT;) {

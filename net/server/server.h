@@ -157,7 +157,7 @@ class Server : private DevControl {
   std::uint64_t memory_of_shard() const;
   std::expected<void, StartError> launch();
   void collect_admin_facts();
-  void report_limits() const;
+  void report_start() const;
   void follow_clock();
   void enter(Stage stage);
   // SIGTERM and SIGINT: `wait` for run(), or end the process at once. During recovery nothing has

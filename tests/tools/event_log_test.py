@@ -69,7 +69,7 @@ class EventLog(unittest.TestCase):
 
     def test_a_line_is_a_sentence(self):
         pawl = self.start()
-        for _ in range(100):  # the last line follows the ready line
+        for _ in range(100):  # two lines follow the ready line
             if "pawl: serves after" in pawl.errors():
                 break
             time.sleep(0.1)
