@@ -101,6 +101,7 @@ enum class Mutant : std::uint8_t {
   count_shared_body_twice,   // the body of a fan-out counts each of its messages twice
   skip_listed_queue,         // a slice of the list of queues begins behind its first queue
   peek_leases_as_visible,    // a peek shows leased messages as visible
+  forget_consumer,           // a receive is noted as another consumer's
   skip_peeked_message,       // a slice of a peek begins behind its first message
   // Work of a part that nothing arms: of the log (LogPart), or of the shard (ShardPart).
   forget_to_arm_checkpoint,  // a checkpoint is due, or its manifest

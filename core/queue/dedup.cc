@@ -60,12 +60,23 @@ void Dedup::add(const TextKey& key, Seq seq, Instant sent) {
   count();
 }
 
-bool Dedup::copy_from(Seq seq, std::size_t most, std::vector<Entry>& out) const {
+std::size_t Dedup::first_from(Seq seq) const {
   std::size_t at = 0;
-  for (std::size_t end = entries_.size(); at < end;) {  // the first of that number or above
+  for (std::size_t end = entries_.size(); at < end;) {
     const std::size_t middle = at + (end - at) / 2;
     entries_[middle].seq < seq ? at = middle + 1 : end = middle;
   }
+  return at;
+}
+
+Instant Dedup::over_at(Seq seq, Instant now) const {
+  const std::size_t at = first_from(seq);
+  if (at == entries_.size() || entries_[at].seq != seq || is_over(entries_[at], now)) return {};
+  return entries_[at].sent + dedup_window;
+}
+
+bool Dedup::copy_from(Seq seq, std::size_t most, std::vector<Entry>& out) const {
+  std::size_t at = first_from(seq);
   for (; at < entries_.size() && most > 0; ++at, --most) out.push_back(entries_[at]);
   return at == entries_.size();
 }

@@ -41,6 +41,8 @@ class Dedup {
   void add(const TextKey& key, Seq seq, Instant sent);
   // The number added last; 0 if nothing is left.
   Seq newest() const { return entries_.empty() ? 0 : entries_[entries_.size() - 1].seq; }
+  // The end of the window of that message; 0: it is over, or there is none.
+  Instant over_at(Seq seq, Instant now) const;
   // Drops expired entries, at most `most`. False: there may be more.
   bool forget_over(Instant now, std::size_t most);
   // The next expiry, or never.
@@ -60,6 +62,9 @@ class Dedup {
   static constexpr std::uint64_t entry_bytes = sizeof(Entry) + 16;
 
  private:
+  // Index of the first entry of that number or above.
+  std::size_t first_from(Seq seq) const;
+
   static constexpr std::uint32_t numbers = (1u << 31) - 1;
   static constexpr std::size_t pops_a_find =
       4;  // more than are added; no turn stalls when a million expire

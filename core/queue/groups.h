@@ -63,6 +63,11 @@ class Groups {
   std::uint64_t visible() const { return visible_; }
   std::size_t size() const { return groups_.taken(); }
   const TextKey& name_of(std::uint32_t row) const { return groups_[row].name; }
+  std::uint32_t in_flight_of(std::uint32_t row) const { return groups_[row].in_flight; }
+  // Standard: the visible messages of other tenants go first; `in_flight` is the queue's.
+  bool is_noisy(std::uint32_t row, std::uint64_t in_flight) const {
+    return is_noisy(groups_[row], in_flight);
+  }
   // FIFO: the slot of the first message of a group.
   std::uint32_t first_of(std::uint32_t row) const { return groups_[row].first; }
 

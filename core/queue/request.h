@@ -150,6 +150,9 @@ struct Delivery {
   }
 };
 
+// The address of a client, as the caller writes addresses; zeros: unknown. Core only hands it back.
+using ConsumerAddress = std::array<std::uint8_t, 16>;
+
 struct ReceiveParams {
   std::uint32_t max = 1;  // <= deliveries.size()
   Duration visibility = queue_default;
@@ -157,6 +160,7 @@ struct ReceiveParams {
   std::string_view attempt;  // ReceiveRequestAttemptId: a repeated id gets the same messages; FIFO
   // The response ends with the record that reaches this size: see Request::unfetched.
   std::uint64_t bytes_max = UINT64_MAX;
+  ConsumerAddress consumer{};  // of the client, for peeks
 };
 
 // The sender of a send to a standard queue that recognises resent messages: core/queue/producers.h.
@@ -238,6 +242,13 @@ struct PeekedMessage {
   Instant first_received;  // if its receive count is not 0
   std::uint32_t receive_count = 0;
   Seq behind = 0;  // FIFO: the message of its group that it waits for; 0: none
+  // In flight: who received it; zeros: it is not among the last receives.
+  ConsumerAddress consumer{};
+  // FIFO: until then a send with its MessageDeduplicationId adds no message.
+  Instant deduplicates_until;
+  // Standard queue, visible, with a MessageGroupId: the state of its tenant.
+  std::uint32_t tenant_in_flight = 0;
+  bool tenant_is_noisy = false;  // the visible messages of other tenants go first
 };
 
 // Parameters and results of peek. All messages are a series of slices, each from the `next` of the
@@ -254,6 +265,9 @@ struct PeekSlice {
   std::uint32_t states = all_states;    // in: bits of the states to list
   std::vector<PeekedMessage> messages;  // out: by number; at most as many as there are deliveries
   Seq next = 0;                         // out: begin of the next slice; 0: this was the last
+  Seq newest = 0;                       // out: number of the last message sent; 0: none
+  bool full = false;                    // out: the queue has as many in flight as it may have
+  Instant deduplicates_until;           // out: as of a message, of the one that was number `from`
 };
 
 struct Transfer;

@@ -5,6 +5,7 @@
 
 #include "core/base/check.h"
 #include "core/base/mutant.h"
+#include "core/shard/selection.h"
 
 namespace pawl {
 namespace {
@@ -50,6 +51,14 @@ Seq hidden_before(const ShardState& state, const Slot& slot, const Groups& group
   return hidden != nullptr && hidden->seq < slot.seq ? hidden->seq : 0;
 }
 
+// The tenant of a visible message of a standard queue.
+void add_tenant(PeekedMessage& message, const Queue& queue, std::uint32_t group) {
+  message.tenant_in_flight = queue.groups->in_flight_of(group);
+  message.tenant_is_noisy = queue.groups->is_noisy(group, queue.in_flight);
+  CHECK(message.tenant_in_flight <= queue.in_flight, "{} of {} messages in flight",
+        message.tenant_in_flight, queue.in_flight);
+}
+
 Found from_slot(const ShardState& state, const Queue& queue, const Slot& slot) {
   CHECK(slot.queue == queue.id, "a slot of queue {}", raw(slot.queue));
   Found found{
@@ -60,8 +69,14 @@ Found from_slot(const ShardState& state, const Queue& queue, const Slot& slot) {
   if (message.state == Peeked::delayed || message.state == Peeked::in_flight)
     message.until = slot.deadline;
   if (message.receive_count > 0) message.first_received = slot.first_received();
-  if (queue.config->is_fifo() && slot.group != 0)
+  if (message.state == Peeked::in_flight)
+    message.consumer = state.recent_receives->consumer_of(slot.nonce);
+  if (slot.group == 0) return found;
+  if (queue.config->is_fifo()) {
     message.behind = hidden_before(state, slot, *queue.groups);
+  } else if (message.state == Peeked::visible) {
+    add_tenant(message, queue, slot.group);
+  }
   return found;
 }
 
@@ -101,13 +116,14 @@ Found next_from(const ShardState& state, const Queue& queue, Seq seq) {
 
 }  // namespace
 
-void peek(const ShardState& state, Request& request, Effects& effects) {
+void peek(const ShardState& state, Request& request, Instant now, Effects& effects) {
   CHECK(request.peek != nullptr, "a peek without a slice");
   PeekSlice& slice = *request.peek;
   CHECK(slice.looks > 0 && slice.looks <= PeekSlice::looks_max, "{} looks", slice.looks);
   CHECK(!request.deliveries.empty(), "a peek without space for a message");
   slice.messages.clear();
-  slice.next = 0;
+  slice.next = slice.newest = 0;
+  slice.deduplicates_until = {};
   request.delivered = 0;
   effects.replies.push_back({&request, false});
   const Queue* const existing = state.existing_queue(raw(request.queue));
@@ -118,6 +134,10 @@ void peek(const ShardState& state, Request& request, Effects& effects) {
     return;
   }
   const Queue& queue = *existing;
+  const Dedup* const dedup = queue.fifo ? &queue.fifo->dedup : nullptr;
+  slice.newest = queue.next_seq - 1;
+  slice.full = Selection::full(queue);
+  if (dedup != nullptr) slice.deduplicates_until = dedup->over_at(slice.from, now);
   const Seq start = std::max({slice.from, queue.low, queue.expired});
   Found found = next_from(state, queue, start);
   if (MUTANT(skip_peeked_message) && found.message.seq != 0)
@@ -128,6 +148,8 @@ void peek(const ShardState& state, Request& request, Effects& effects) {
     const PeekedMessage& message = found.message;
     if ((slice.states & PeekSlice::bit(message.state)) != 0) {
       slice.messages.push_back(message);
+      if (dedup != nullptr)
+        slice.messages.back().deduplicates_until = dedup->over_at(message.seq, now);
       if (found.position != log_pos_none) {
         Delivery& delivery = request.deliveries[request.delivered++];
         delivery = Delivery();

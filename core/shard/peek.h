@@ -9,6 +9,7 @@
 //
 // A message of a FIFO queue names the message that it waits for: the first of its group if that is
 // hidden, else the nearest hidden one among the group_looks_max before it.
+// One in flight has the address of its consumer while that receive is among the last of the shard.
 //
 // Limits: PeekSlice::looks_max messages a slice, which take 0.1 ms with cold caches.
 // Owner:  the shard. A free function on its state.
@@ -25,7 +26,7 @@ namespace pawl {
 inline constexpr std::uint32_t group_looks_max = 16;
 
 // Answers a peek.
-void peek(const ShardState& state, Request& request, Effects& effects);
+void peek(const ShardState& state, Request& request, Instant now, Effects& effects);
 
 // The messages of the slice from `seq` on are left to the next slice.
 void end_before(PeekSlice& slice, Seq seq);

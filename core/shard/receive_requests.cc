@@ -56,9 +56,13 @@ void ReceiveRequests::reply(const Queue& queue, Request& request, Effects& effec
 
 std::uint32_t ReceiveRequests::deliver(Queue& queue, Request& request, Instant now,
                                        Effects& effects) {
-  const std::uint32_t max = Selection::most(queue, request.receive.max);
+  const std::uint32_t max = Selection::most(queue, request.receive.max), first_nonce = nonce_;
   deliver_selected(queue, request, max, now, effects);
   CHECK(request.delivered <= max, "{} deliveries of {}", request.delivered, max);
+  if (nonce_ != first_nonce)
+    state_.recent_receives.write().note(
+        first_nonce, nonce_ - first_nonce,
+        MUTANT(forget_consumer) ? ConsumerAddress{1} : request.receive.consumer);
   if (queue.config->is_fifo()) note_attempt(queue, request, now);
   if (visibility_of(queue, request).ms > 0) return request.delivered;
   // They are back at once, but not twice in one answer.

@@ -20,7 +20,7 @@ void Shard::apply(Request& request, Instant now, Effects& effects) {
   if (request.op == Op::transfer) return apply_transfer(request, now, effects);
   if (request.op == Op::fan_out) return sends_.fan_out(request, now, effects);
   if (request.op == Op::list_queues) return list_queues(state_, request, effects);
-  if (request.op == Op::peek) return peek(state_, request, effects);
+  if (request.op == Op::peek) return peek(state_, request, now, effects);
   Queue* const queue = state_.find_queue(request.queue);
   if (queue == nullptr) {
     request.error = Errc::no_such_queue;
@@ -262,7 +262,7 @@ ShardMemory Shard::memory() const {
                     s.queues->size() * ShardState::queue_bytes +
                     s.queues->bucket_count() * sizeof(void*) + s.statistics.memory() +
                     reclaimer_.memory() + commits_.memory(),
-          .waiting = polls_.memory() + transfers_.memory()};
+          .waiting = polls_.memory() + transfers_.memory() + state_.recent_receives->bytes()};
 }
 
 std::uint64_t Shard::messages() const {

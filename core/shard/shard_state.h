@@ -23,6 +23,7 @@
 #include "core/queue/leases.h"
 #include "core/queue/queue.h"
 #include "core/queue/receipt.h"
+#include "core/queue/recent_receives.h"
 #include "core/queue/slot.h"
 #include "core/shard/statistics.h"
 
@@ -84,7 +85,8 @@ struct ShardMemory {
   // Queue objects, their tasks, messages set aside, this shard's directory, and its part of the
   // configs that all shards share.
   std::uint64_t queues = 0;
-  std::uint64_t waiting = 0;  // long polls with their attempts; the rows of transfers
+  // Long polls with their attempts; the rows of transfers; who received last.
+  std::uint64_t waiting = 0;
   std::uint64_t sum() const {
     return index + slots + timers + dedup + transfers + queues + waiting;
   }
@@ -111,6 +113,7 @@ enum class ShardPart : std::uint8_t {
 
 class DirectoryRequests;
 class MessageStates;
+class ReceiveRequests;
 class Reclaimer;
 class Retention;
 class SendHistory;
@@ -174,8 +177,9 @@ struct ShardState {
   WrittenBy<Slab<Slot>, MessageStates, ShardState> slots;
   TimerWheel timers;  // each part arms and cancels the timers of its kind; the shard fires them
   WrittenBy<Leases, MessageStates> leases;  // reserves rows of `slots`
-  WrittenBy<bool, Shard> stopping;          // the server is stopping: no transfer begins
-  Statistics statistics;                    // each part counts what it does to messages
+  WrittenBy<RecentReceives, ReceiveRequests> recent_receives;
+  WrittenBy<bool, Shard> stopping;  // the server is stopping: no transfer begins
+  Statistics statistics;            // each part counts what it does to messages
 
  private:
   Queue* latest_ = nullptr;  // the queue found last

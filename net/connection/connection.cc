@@ -246,6 +246,7 @@ void Connection::submit(PendingCall& call, Request& request, ShardId target) {
   calls_.add(call);
   request.owner = &call;
   request.stream = this;
+  if (request.op == Op::receive) request.receive.consumer = peer_.address;
   request.waiter = 0;
   host_->loop().submit(request, target);
 }

@@ -37,8 +37,6 @@ struct Peer {
 
 // The network that counts as one peer: a single IPv4 address, or an IPv6 /64.
 PeerAddress peer_network(const PeerAddress& address);
-// "192.0.2.7", "2001:db8::1", or "user 1000" on a Unix socket.
-std::string text_of(const PeerAddress& address);
 
 class ConnectionLimits {
  public:

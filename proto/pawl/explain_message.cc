@@ -8,6 +8,7 @@
 #include "proto/pawl/actions.h"
 #include "proto/pawl/explanation.h"
 #include "proto/text/json.h"
+#include "proto/text/network.h"
 #include "proto/text/text.h"
 
 namespace pawl {
@@ -46,12 +47,18 @@ CallStep write_explanation(PawlState& s) {
               std::string_view(explanation({.queue = *s.queue,
                                             .message = message,
                                             .blocker = s.blocker ? &*s.blocker : nullptr,
-                                            .now = s.now})));
+                                            .now = s.now,
+                                            .slice = &s.series.slice(),
+                                            .number = s.number})));
   if (message != nullptr) {
     json.member("ReceiveCount", std::int64_t{message->receive_count});
     if (message->until != Instant{}) json.member("VisibleAt", wall(message->until));
     if (s.expires) json.member("ExpiresAt", wall(*s.expires));
     if (message->behind != 0) json.member("Behind", static_cast<std::int64_t>(message->behind));
+    if (message->consumer != ConsumerAddress{})
+      json.member("Consumer", std::string_view(text_of(message->consumer)));
+    if (message->deduplicates_until != Instant{})
+      json.member("DeduplicatesUntil", wall(message->deduplicates_until));
   }
   json.end_object();
   return CallStep::respond;

@@ -46,6 +46,8 @@ class PeekSeries {
   Errc error() const { return request_.error; }
   // Where the next series goes on; 0: the queue has no further message.
   Seq next() const { return next_; }
+  // The last slice, with facts of the queue.
+  const PeekSlice& slice() const { return slice_; }
   const QueueConfig& queue() const {
     CHECK(queue_ != nullptr, "a series that did not begin has no queue");
     return *queue_;

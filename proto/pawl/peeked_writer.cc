@@ -5,6 +5,7 @@
 
 #include "core/base/check.h"
 #include "proto/pawl/peek_series.h"
+#include "proto/text/network.h"
 
 namespace pawl {
 namespace {
@@ -46,6 +47,7 @@ void PeekedWriter::write(const PeekedMessage& message, const Delivery* delivery)
   if (message.until != Instant{})
     result_.number("VisibleAt", settings_.shift->wall(message.until).ms);
   if (message.behind != 0) result_.number("Behind", static_cast<std::int64_t>(message.behind));
+  if (message.consumer != ConsumerAddress{}) result_.plain("Consumer", text_of(message.consumer));
   writer_.end();
 }
 

@@ -13,6 +13,8 @@
 namespace pawl {
 namespace {
 
+constexpr std::uint8_t user_prefix = 0x01;
+
 // The range that contains this address alone.
 std::optional<Network> parse_address(std::string_view text) {
   const std::string host(text);
@@ -20,8 +22,7 @@ std::optional<Network> parse_address(std::string_view text) {
   Network made;
   in_addr v4{};
   if (inet_pton(AF_INET, host.c_str(), &v4) == 1) {
-    made.address[10] = made.address[11] = 0xFF;
-    std::memcpy(made.address.data() + 12, &v4, sizeof v4);
+    made.address = v4_address(v4);
     made.v4 = true;
   } else if (inet_pton(AF_INET6, host.c_str(), made.address.data()) != 1) {
     return std::nullopt;
@@ -30,6 +31,32 @@ std::optional<Network> parse_address(std::string_view text) {
 }
 
 }  // namespace
+
+PeerAddress v4_address(const in_addr& address) {
+  PeerAddress made{};
+  made[10] = made[11] = 0xFF;
+  std::memcpy(made.data() + 12, &address, sizeof address);
+  return made;
+}
+
+PeerAddress user_address(std::uint32_t uid) {
+  PeerAddress made{user_prefix};
+  std::memcpy(made.data() + 4, &uid, sizeof uid);
+  return made;
+}
+
+std::string text_of(const PeerAddress& address) {
+  static const Network v4{v4_address(in_addr{}), 96};
+  if (address[0] == user_prefix) {
+    std::uint32_t uid = 0;
+    std::memcpy(&uid, address.data() + 4, sizeof uid);
+    return "user " + std::to_string(uid);
+  }
+  const bool is_v4 = v4.contains(address);
+  char text[INET6_ADDRSTRLEN] = "";
+  inet_ntop(is_v4 ? AF_INET : AF_INET6, address.data() + (is_v4 ? 12 : 0), text, sizeof text);
+  return text;
+}
 
 bool is_address(std::string_view text) { return parse_address(text).has_value(); }
 

@@ -9,12 +9,21 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+
+struct in_addr;
 
 namespace pawl {
 
 // An IPv6 address in network byte order; IPv4 as ::ffff:a.b.c.d.
 using PeerAddress = std::array<std::uint8_t, 16>;
+
+PeerAddress v4_address(const in_addr& address);
+// A user on a Unix socket, in a part of IPv6 that no host has (0100::/8 is reserved): 0100:0:uid.
+PeerAddress user_address(std::uint32_t uid);
+// "192.0.2.7", "2001:db8::1", or "user 1000" on a Unix socket.
+std::string text_of(const PeerAddress& address);
 
 // True for one address, as "192.0.2.7" or "2001:db8::1".
 bool is_address(std::string_view text);

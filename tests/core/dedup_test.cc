@@ -93,5 +93,18 @@ TEST(Dedup, IsWhatAMapSays) {
   }
 }
 
+TEST(Dedup, TellsTheEndOfTheWindowOfAMessage) {
+  std::uint64_t entries = 0, bytes = 0;
+  Dedup dedup(entries, bytes);
+  dedup.add({1, 1}, 5, Instant{1000});
+  dedup.add({1, 2}, 9, Instant{2000});
+  EXPECT_EQ(dedup.over_at(5, Instant{3000}), Instant{1000} + dedup_window);
+  EXPECT_EQ(dedup.over_at(9, Instant{1000} + dedup_window), Instant{2000} + dedup_window);
+  EXPECT_EQ(dedup.over_at(5, Instant{1000} + dedup_window), Instant{});
+  EXPECT_EQ(dedup.over_at(4, Instant{3000}), Instant{});
+  EXPECT_EQ(dedup.over_at(7, Instant{3000}), Instant{});
+  EXPECT_EQ(dedup.over_at(10, Instant{3000}), Instant{});
+}
+
 }  // namespace
 }  // namespace pawl

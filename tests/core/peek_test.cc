@@ -44,6 +44,34 @@ TEST(Peek, NamesTheMessageThatOneOfAGroupWaitsFor) {
       "change q 0 a#1 | peek q -> a:visible#1 b:in_flight#1+30000 c:visible<2");
 }
 
+TEST(Peek, NamesTheConsumerOfAMessageInFlight) {
+  // In leases, in slots, after a second receive, and not once it is back.
+  run("queue q visibility=30 | send q a b c | receive q max=2 by=7 -> a#1 b#1 | "
+      "receive q max=2 by=8 -> c#1 | peek q -> a:in_flight#1+30000@7 b:in_flight#1+30000@7 "
+      "c:in_flight#1+30000@8 | change q 0 b#1 | peek q -> a:in_flight#1+30000@7 b:visible#1 "
+      "c:in_flight#1+30000@8 | receive q by=9 -> b#2 | "
+      "peek q -> a:in_flight#1+30000@7 b:in_flight#2+30000@9 c:in_flight#1+30000@8");
+}
+
+TEST(Peek, TellsTheTenantOfAVisibleMessage) {
+  std::string sends = "queue q visibility=30 | send q B:b";
+  std::string got;
+  for (std::uint32_t i = 0; i < Groups::noisy_in_flight; ++i) {
+    sends += " A:m" + std::to_string(i);
+    got += " m" + std::to_string(i) + "#1";
+  }
+  run(sends + " A:last | receive q max=1 -> b#1 | delete q b#1 | receive q max=29 ->" +
+      got.substr(0, got.rfind(' ')) +
+      " | peek q from=31 -> m29:visible&29 last:visible&29 | "
+      "receive q max=1 -> m29#1 | peek q from=32 -> last:visible&30!");
+}
+
+TEST(Peek, TellsUntilWhenAMessageDeduplicatesOthers) {
+  run("queue q fifo=1 visibility=30 | send q A:a | advance 10s | send q A:b | "
+      "peek q dedup=1 -> a:visible=290000 b:visible=300000 | advance 290s | "
+      "peek q dedup=1 -> a:visible b:visible=10000");
+}
+
 TEST(Peek, LooksAtSoManyMessagesOfAGroupAndNoFurther) {
   std::string sends = "queue q fifo=1 visibility=30 | send q A:a A:b";
   for (std::uint32_t i = 0; i <= group_looks_max; ++i) sends += " A:m" + std::to_string(i);

@@ -227,6 +227,7 @@ std::string Script::receive(const Step& step) {
     if (key == "visibility") params.visibility = duration(value);
     if (key == "wait") params.wait = duration(value);
     if (key == "attempt") params.attempt = value;
+    if (key == "by") params.consumer[0] = static_cast<std::uint8_t>(std::stoul(value));
   }
   Ask& ask = world_.receive(queues_.at(step.words[0]), params);
   if (const auto as = step.options.find("as"); as != step.options.end())
@@ -265,6 +266,12 @@ std::string Script::peek(const Step& step) {
     if (message.until != Instant{})
       said.back() += fmt::format("+{}", (message.until - world_.now()).ms);
     if (message.behind != 0) said.back() += fmt::format("<{}", message.behind);
+    if (message.consumer[0] != 0) said.back() += fmt::format("@{}", message.consumer[0]);
+    if (message.tenant_in_flight != 0)
+      said.back() +=
+          fmt::format("&{}{}", message.tenant_in_flight, message.tenant_is_noisy ? "!" : "");
+    if (message.deduplicates_until != Instant{} && step.options.contains("dedup"))
+      said.back() += fmt::format("={}", (message.deduplicates_until - world_.now()).ms);
   }
   if (slice.next != 0) said.push_back(fmt::format("next={}", slice.next));
   return said.empty() ? "none" : join_texts(said, " ");

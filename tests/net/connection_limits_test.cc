@@ -35,11 +35,6 @@ TEST(ConnectionLimits, CountAnIpv6AddressWithItsNetwork) {
   EXPECT_NE(limits.enter(address("192.0.2.2")), limits.enter(address("192.0.2.3")));
 }
 
-TEST(PeerAddress, IsWrittenAsItIsRead) {
-  for (const char* text : {"192.0.2.7", "2001:db8::1", "::1"})
-    EXPECT_EQ(text_of(address(text)), text);
-}
-
 TEST(ConnectionLimits, UseTheSlotOfAnAddressThatHasGone) {
   ConnectionLimits limits(100, 100);
   const auto first = limits.enter(address("192.0.2.1"));

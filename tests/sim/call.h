@@ -94,4 +94,9 @@ struct Call {
   bool alone = false;  // only parked long polls were under way at the request
 };
 
+// The address of the call's client; 1 is no client's.
+inline std::uint8_t consumer_of(const Call& call) {
+  return static_cast<std::uint8_t>(call.client + 2);
+}
+
 }  // namespace pawl::sim

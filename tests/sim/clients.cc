@@ -69,6 +69,7 @@ void Clients::begin(Call& call) {
   request.slice = &call.slice;
   request.peek = &call.peek;
   request.receive.attempt = call.attempt_text;
+  request.receive.consumer[0] = consumer_of(call);
   const bool inside = world_->inside_turn();
   call.asked_step = inside ? world_->step() - 1 : world_->step();
   call.asked_at = world_->now();

@@ -71,9 +71,10 @@ struct ModelMessage {
   std::uint64_t decided_step = 0;
   std::uint64_t acked_step = 0;  // step from which it is known to be on disk
   Instant sent_at;
-  Instant latest;    // newest time that the broker had shown when it was sent
-  Instant aged;      // earliest time from which its retention may count
-  Instant received;  // time of the last delivery
+  Instant latest;             // newest time that the broker had shown when it was sent
+  Instant aged;               // earliest time from which its retention may count
+  Instant received;           // time of the last delivery
+  std::uint8_t consumer = 0;  // of the last delivery; 0: none since the startup
   bool sender_is_local = false;
 
   // Moves. A wandering message may be in any queue reachable from its own, until it is seen again.

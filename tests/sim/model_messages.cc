@@ -165,6 +165,7 @@ void Model::delivered(Call& call, std::size_t index, const Turn& turn) {
   if (queue.fifo) check_order(call, index);
   message.wanders = false;
   message.received = turn.now;
+  message.consumer = consumer_of(call);
   // A change or return may have been decided before this delivery, and a crash may stop after it.
   if (message.moves > 0) {
     View between = message.view;

@@ -434,6 +434,12 @@ void Model::check_peeked(const Call& call, const Turn& turn, const QueueRow& que
   if (!fits || (is.settled && !message.view.received.holds(shown.receive_count)))
     trace_->broken("a peek shows the state", "seq {} of queue {}: state {}, received {} times",
                    shown.seq, raw(queue.id), static_cast<int>(shown.state), shown.receive_count);
+  // A repeated attempt of another client leaves the first consumer's name.
+  const std::uint8_t consumer = shown.consumer[0];
+  if (shown.state == State::in_flight && is.settled && !queue.fifo && consumer != 0 &&
+      consumer != message.consumer)
+    trace_->broken("a peek names the consumer", "seq {} of queue {}: {} in place of {}", shown.seq,
+                   raw(queue.id), consumer, message.consumer);
 }
 
 }  // namespace pawl::sim

@@ -103,6 +103,7 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(repeat_publish),
     PAWL_MUTANT_NAME(skip_listed_queue),
     PAWL_MUTANT_NAME(peek_leases_as_visible),
+    PAWL_MUTANT_NAME(forget_consumer),
     PAWL_MUTANT_NAME(skip_peeked_message),
     PAWL_MUTANT_NAME(forget_to_arm_checkpoint),
     PAWL_MUTANT_NAME(forget_to_arm_rest),

@@ -131,7 +131,7 @@ class Peek(Verbs):
         spent, waits = self.send("q", "spent", "waits", DelaySeconds=0)
         (later,) = self.send("q", "later", DelaySeconds=60)
         self.pawl.call("ReceiveMessage", QueueUrl="q")
-        self.assertRegex(self.verb("explain", "q", spent), r"^A consumer has received it. It is visible again in 29\.\d s, "
+        self.assertRegex(self.verb("explain", "q", spent), r"^A consumer at 127\.0\.0\.1 has received it\. It is visible again in 29\.\d s, "
                          r"unless .* 1 of at most 1 times\. The next receive after that moves it to the dead-letter queue dead\."
                          r" It expires in 3 days\.\n$")
         self.assertRegex(self.verb("explain", "q", waits), r"^It is visible: the next receives return it\. It expires in 3 days")
@@ -139,7 +139,12 @@ class Peek(Verbs):
         self.assertRegex(self.verb("explain", "q", "3"), r"^It is delayed")
         (row,) = json.loads(self.verb("explain", "q", "1", "-o", "json"))
         self.assertEqual((row["id"], row["number"], row["state"], row["receives"]), (spent, 1, "in_flight", 1))
-        self.assertRegex(self.verb("explain", "q", "9", code=3), "^The queue has no such message: ")
+        self.assertEqual((row["queue"], row["consumer"]), ("q", "127.0.0.1"))
+        self.assertEqual([r.get("consumer") for r in self.rows("q")], ["127.0.0.1", "", ""])
+        self.assertRegex(self.verb("explain", "q", "9", code=3), "^The queue has no such message yet: the last one sent has number 3")
+        handle = self.pawl.call("ReceiveMessage", QueueUrl="q")["Messages"][0]["ReceiptHandle"]
+        self.pawl.call("DeleteMessage", QueueUrl="q", ReceiptHandle=handle)
+        self.assertRegex(self.verb("explain", "q", "2", code=3), "^It has left the queue: it was deleted, ")
         self.assertRegex(self.verb("explain", "q", "a" * 36, code=3), "^The queue has no such message: ")
 
     def test_explains_what_holds_a_group(self):
@@ -152,13 +157,33 @@ class Peek(Verbs):
                          r"^It waits for message 1 before it in its group, which is in flight for another 29\.\d s")
         self.assertEqual([(r["number"], r["behind"]) for r in self.rows("q.fifo", "--group", "g")], [(1, 0), (2, 1), (3, 1)])
 
+    def test_tells_until_when_a_message_deduplicates_others(self):
+        self.pawl.call("CreateQueue", QueueName="d.fifo", Attributes={"FifoQueue": "true", "ContentBasedDeduplication": "true"})
+        first, again = self.send("d.fifo", "1", "1", MessageGroupId="g")
+        self.assertEqual(first, again)
+        words = r" For another 4 min, a send with its MessageDeduplicationId adds no message and returns its id\."
+        self.assertRegex(self.verb("explain", "d.fifo", first), "the next receives return it\\." + words)
+        handle = self.pawl.call("ReceiveMessage", QueueUrl="d.fifo")["Messages"][0]["ReceiptHandle"]
+        self.pawl.call("DeleteMessage", QueueUrl="d.fifo", ReceiptHandle=handle)
+        self.assertRegex(self.verb("explain", "d.fifo", "1", code=3), "^It has left the queue: .*" + words)
+
+    def test_tells_that_a_noisy_tenant_waits(self):
+        self.send("q", "other", MessageGroupId="B")
+        for i in range(31):
+            self.send("q", str(i), MessageGroupId="A")
+        taken = [self.pawl.call("ReceiveMessage", QueueUrl="q") for _ in range(31)]
+        self.assertEqual(len(taken), 31)
+        self.assertRegex(self.verb("explain", "q", "32"), "^It is visible, but its tenant, its MessageGroupId, has 30 messages in "
+                         "flight, over a tenth of all: receives return the visible messages of other tenants first")
+
     def test_a_moved_message_keeps_its_id(self):
         (moved,) = self.send("q", "moved")
         self.pawl.call("ReceiveMessage", QueueUrl="q", VisibilityTimeout=0)
         self.pawl.call("ReceiveMessage", QueueUrl="q", WaitTimeSeconds=1)
         self.assertEqual([row["id"] for row in self.rows("dead")], [moved])
         self.assertRegex(self.verb("explain", "dead", moved), "^It is visible")
-        self.assertRegex(self.verb("explain", "q", moved, code=3), "moved to another queue")
+        self.assertRegex(self.verb("explain", "q", moved), "^It has moved to the dead-letter queue dead, where its number is 1. It is visible")
+        self.assertRegex(self.verb("explain", "q", "1", code=3), "moved to another queue")
 
     def test_wrong_use_says_what_is_allowed(self):
         self.assertIn('there is no queue "none"', self.verb("peek", "none", code=3))

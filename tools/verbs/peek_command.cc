@@ -37,13 +37,6 @@ struct PeekOptions {
   OutputOptions output;
 };
 
-struct ExplainOptions {
-  EndpointOptions endpoint;
-  std::string queue;
-  std::string message;  // an id or a number
-  OutputOptions output;
-};
-
 // The name of a state in the API; empty: any.
 std::string state_in_api(std::string_view typed) {
   std::string name(typed);
@@ -57,8 +50,6 @@ std::string check_state(const std::string& text) {
   std::ranges::replace(states, '_', '-');
   return fmt::format("\"{}\" is no state of a message. The states are {}.", text, states);
 }
-
-// --- peek ---
 
 std::string peek_body(const PeekOptions& asked, std::uint64_t count, std::int64_t from) {
   CHECK(count > 0 && count <= call_messages_max && from >= 0, "{} messages from {}", count, from);
@@ -96,6 +87,7 @@ Printer::Row row_of(const JsonValue& message, std::int64_t now) {
                 {"receives", attribute_number_of(message, "ApproximateReceiveCount")},
                 {"behind", number_of(message, "Behind").value_or(0),
                  number_of(message, "Behind") ? std::optional<std::string>() : ""},
+                {"consumer", text_of(message, "Consumer")},
                 {"sent", sent, sent == 0 ? "" : time_text(sent)},
                 {"group", attribute_of(message, "MessageGroupId")},
                 {"body", body, short_body(body)}}
@@ -120,9 +112,9 @@ std::optional<std::int64_t> print_messages(std::string_view response, Printer& p
 int run_peek(const PeekOptions& asked) {
   auto client = open_endpoint(asked.endpoint, "Pawl");
   if (!client) return exit_usage;
-  Printer printer(
-      stdout, asked.output.format(),
-      {"number", "id", "state", "visible_at", "receives", "behind", "sent", "group", "body"});
+  Printer printer(stdout, asked.output.format(),
+                  {"number", "id", "state", "visible_at", "receives", "behind", "consumer", "sent",
+                   "group", "body"});
   std::uint64_t left = asked.count;
   for (std::int64_t from = 0; left > 0;) {
     const auto response =
@@ -137,70 +129,6 @@ int run_peek(const PeekOptions& asked) {
     from = *next;
   }
   return printer.end();
-}
-
-// --- explain ---
-
-std::string explain_body(const ExplainOptions& asked, std::int64_t from) {
-  CHECK(from >= 0, "from {}", from);
-  const auto number = decimal_number(asked.message);
-  std::string body;
-  JsonWriter json(body);
-  json.begin_object();
-  json.member("QueueUrl", std::string_view(asked.queue));
-  if (number) {
-    json.member("Number", *number);
-  } else {
-    json.member("MessageId", std::string_view(asked.message));
-    json.member("From", from);
-  }
-  json.end_object();
-  return body;
-}
-
-int print_explanation(const ExplainOptions& asked, const JsonValue& found) {
-  const std::string state = text_of(found, "State");
-  const std::int64_t until = number_of(found, "VisibleAt").value_or(0);
-  const std::int64_t expires = number_of(found, "ExpiresAt").value_or(0);
-  if (asked.output.format() == OutputFormat::table) {
-    std::string text = text_of(found, "Explanation");
-    if (expires != 0)
-      text += fmt::format(" It expires in {}.", rough_text(Duration{expires - wall_clock_ms()}));
-    make_printable(text);
-    fmt::print("{}\n", text);
-  } else {
-    Printer printer(stdout, asked.output.format(), {});
-    printer.add({
-        .cells = {{"id", text_of(found, "MessageId")},
-                  {"number", number_of(found, "Number").value_or(0)},
-                  {"state", state},
-                  {"explanation", text_of(found, "Explanation")},
-                  {"visible_at", until},
-                  {"expires_at", expires},
-                  {"receives", number_of(found, "ReceiveCount").value_or(0)},
-                  {"behind", number_of(found, "Behind").value_or(0)}}
-    });
-    if (const int code = printer.end(); code != exit_ok) return code;
-  }
-  return state == "absent" ? exit_not_found : exit_ok;
-}
-
-int run_explain(const ExplainOptions& asked) {
-  auto client = open_endpoint(asked.endpoint, "Pawl");
-  if (!client) return exit_usage;
-  for (std::int64_t from = 0;;) {
-    const auto response = client->call("ExplainMessage", explain_body(asked, from));
-    if (!response) return explain_call(response.error(), asked.queue);
-    JsonDom dom;
-    const auto document = dom.parse(response->body);
-    const auto next = document ? number_of(*document, "Next") : std::nullopt;
-    if (!document || (!next && !document->member("State")))
-      return fail_with(exit_failure,
-                       "the response has no \"State\". Is --url the HTTP port of a "
-                       "pawl server?");
-    if (!next || *next <= from) return print_explanation(asked, *document);
-    from = *next;
-  }
 }
 
 }  // namespace
@@ -225,22 +153,8 @@ void add_peek_command(CommandLine& line) {
       .value_name("NAME=VALUE")
       .check(check_names_and_values);
   add_output(verb, asked->output,
-             "{number, id, state, visible_at, receives, behind, sent, group, body}");
+             "{number, id, state, visible_at, receives, behind, consumer, sent, group, body}");
   verb.on_given([asked] { return run_peek(*asked); });
-}
-
-void add_explain_command(CommandLine& line) {
-  Verb verb = line.add_verb("explain", "Says why a message is delivered or not, and until when");
-  const auto asked = std::make_shared<ExplainOptions>();
-  verb.option("QUEUE,--queue", asked->queue, "Name or URL of the queue").required();
-  verb.option("MESSAGE,--message", asked->message,
-              "Its message id, or its number in the queue as `pawl peek` shows it")
-      .required();
-  add_endpoint(verb, asked->endpoint);
-  add_output(verb, asked->output,
-             "{id, number, state, explanation, visible_at, expires_at, receives, behind}");
-  verb.footer("Exit code 3: the queue has no such message.");
-  verb.on_given([asked] { return run_explain(*asked); });
 }
 
 }  // namespace pawl

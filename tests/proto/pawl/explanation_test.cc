@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "proto/text/network.h"
+
 namespace pawl {
 namespace {
 
@@ -73,6 +75,41 @@ TEST_F(ExplanationTest, NamesTheMessageThatHoldsItsGroup) {
     const PeekedMessage blocker{.seq = 4, .state = row.state, .until = now + seconds(7)};
     says(row.words, held, &blocker);
   }
+}
+
+TEST_F(ExplanationTest, NamesTheConsumerOfAMessageInFlight) {
+  says("A consumer has received it.", {.state = State::in_flight, .until = now});
+  says("A consumer at user 33 has received it.",
+       {.state = State::in_flight, .until = now, .consumer = user_address(33)});
+}
+
+TEST_F(ExplanationTest, NamesWhatGoesFirstOrHoldsAllOfTheQueue) {
+  says(
+      "its MessageGroupId, has 40 messages in flight, over a tenth of all: receives return the "
+      "visible messages of other tenants first.",
+      {.state = State::visible, .tenant_in_flight = 40, .tenant_is_noisy = true});
+  says("It is visible: the next receives return it.",
+       {.state = State::visible, .tenant_in_flight = 40});
+  const PeekedMessage message{.state = State::visible};
+  const PeekSlice full{.full = true};
+  EXPECT_TRUE(explanation({.queue = queue_, .message = &message, .now = now, .slice = &full})
+                  .contains("120000 messages of the queue are in flight"));
+}
+
+TEST_F(ExplanationTest, TellsUntilWhenASendIsTakenForItsRepetition) {
+  const std::string_view words =
+      "For another 2.0 s, a send with its MessageDeduplicationId adds no message";
+  says(words, {.state = State::visible, .deduplicates_until = now + seconds(2)});
+  const PeekedMessage over{.state = State::visible, .deduplicates_until = now};
+  EXPECT_FALSE(
+      explanation({.queue = queue_, .message = &over, .now = now}).contains("For another"));
+  const PeekSlice slice{.newest = 9, .deduplicates_until = now + seconds(2)};
+  const Explained gone{.queue = queue_, .now = now, .slice = &slice, .number = 9};
+  EXPECT_TRUE(explanation(gone).starts_with("It has left the queue: ")) << explanation(gone);
+  EXPECT_TRUE(explanation(gone).contains(words)) << explanation(gone);
+  const Explained not_yet{.queue = queue_, .now = now, .slice = &slice, .number = 10};
+  EXPECT_EQ(explanation(not_yet),
+            "The queue has no such message yet: the last one sent has number 9.");
 }
 
 TEST(RoughText, IsAsExactAsAPersonNeeds) {

@@ -2,6 +2,7 @@
 #include "proto/text/network.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 
 namespace pawl {
 namespace {
@@ -66,6 +67,13 @@ TEST(Network, HasAtMostAllBitsOfAnAddress) {
   Network network = *Network::parse("192.0.2.0/24");
   network.bits = 129;
   EXPECT_DEATH(static_cast<void>(network.contains(address("192.0.2.1"))), "129 bits");
+}
+
+TEST(PeerAddress, IsWrittenAsItIsRead) {
+  for (const char* text : {"192.0.2.7", "2001:db8::1", "::1"})
+    EXPECT_EQ(text_of(address(text)), text);
+  EXPECT_EQ(text_of(user_address(1000)), "user 1000");
+  EXPECT_EQ(text_of(v4_address(in_addr{0x0100007F})), "127.0.0.1");
 }
 
 }  // namespace
