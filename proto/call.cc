@@ -172,7 +172,12 @@ CallStep begin_pawl(HttpCallState& s, const HttpRequest& http, std::string_view 
   s.api = Api::pawl;
   s.sqs.protocol = SqsProtocol::json;
   if (s.pawl == nullptr) s.pawl = std::make_unique<PawlCall>();
-  return s.pawl->begin(s.sqs, http, target, now);
+  return s.pawl->begin(s.sqs,
+                       {.action = target.substr(PawlCall::target_prefix.size()),
+                        .body = http.body,
+                        .path = http.path,
+                        .method = http.method},
+                       now);
 }
 
 CallStep dispatch(HttpCallState& s, const HttpRequest& http, Instant now,

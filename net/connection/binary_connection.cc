@@ -87,6 +87,7 @@ void BinaryConnection::begin_call(std::string_view frame) {
       host().take_call(op == BinaryOp::receive || op == BinaryOp::subscribe);
   session_.set_promised(promised_beside(promised_));
   session_.refuse_sends(host().refuses(frame.size()));
+  session_.set_now(host().now());
   PendingBinaryCall& held = *call.release();  // release() returns it to the host
   held.begun_us = host().now_us();
   auto next =

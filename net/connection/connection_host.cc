@@ -54,7 +54,9 @@ ConnectionHost::ConnectionHost(Ring& ring, const ConnectionContext& context)
       context_(&context),
       sqs_(context.sqs),
       session_(context.session),
-      request_number_(std::random_device{}() | std::uint64_t{std::random_device{}()} << 32) {}
+      request_number_(std::random_device{}() | std::uint64_t{std::random_device{}()} << 32) {
+  session_.api = &sqs_;
+}
 
 ConnectionHost::~ConnectionHost() = default;
 

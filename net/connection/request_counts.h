@@ -35,7 +35,7 @@ struct RequestCounts {
     auto operator<=>(const Error&) const = default;
   };
   // One more than the last operation.
-  static constexpr std::size_t binary_ops = static_cast<std::size_t>(BinaryOp::send_once) + 1;
+  static constexpr std::size_t binary_ops = static_cast<std::size_t>(BinaryOp::call) + 1;
 
   std::array<DurationCounts, binary_ops> binary;  // by BinaryOp; 0: unknown ones
   std::vector<Row> http;

@@ -35,15 +35,16 @@ inline constexpr std::uint32_t frame_bytes_max = 16u << 20;
 
 inline constexpr std::uint32_t binary_magic = 0x4C57'4150;  // bytes "PAWL" on the wire
 inline constexpr std::uint16_t binary_major = 1;            // a server accepts its own major only
-inline constexpr std::uint16_t binary_minor = 5;  // additions that an older peer may ignore
+inline constexpr std::uint16_t binary_minor = 6;  // additions that an older peer may ignore
 
 // Features: bits offered in HELLO; the response has the bits known to both ends.
 inline constexpr std::uint32_t feature_checksum = 1;
 inline constexpr std::uint32_t feature_groups = 2;  // groups, deduplication ids, origins, attempts
 inline constexpr std::uint32_t feature_subscribe = 4;  // SUBSCRIBE, ACKNOWLEDGE, UNSUBSCRIBE
 inline constexpr std::uint32_t feature_send_once = 8;  // SEND_ONCE
+inline constexpr std::uint32_t feature_call = 16;      // CALL
 inline constexpr std::uint32_t features_known =
-    feature_checksum | feature_groups | feature_subscribe | feature_send_once;
+    feature_checksum | feature_groups | feature_subscribe | feature_send_once | feature_call;
 
 // Flags of a frame.
 inline constexpr std::uint8_t flag_checksum =
@@ -100,6 +101,7 @@ enum class BinaryOp : std::uint8_t {
   acknowledge = 28,  // DELETE_MESSAGE that also grants credit to a subscription
   unsubscribe = 29,
   send_once = 30,  // SEND whose messages are recognised when they are sent again
+  call = 31,       // an action of pawl's own API, in JSON
 };
 
 struct FrameHeader {

@@ -343,4 +343,17 @@ struct Grant {  // ACKNOWLEDGE, before the receipts
   static constexpr void fields(auto& s, auto&& each) { each(s.subscription, s.credit); }
 };
 
+// --- pawl's own API ---
+
+struct Call {
+  std::string_view action;
+  LongText members;  // a JSON object
+  static constexpr void fields(auto& s, auto&& each) { each(s.action, s.members); }
+};
+struct CallResponse {
+  std::uint16_t http_status = 0;
+  LongText body;  // JSON
+  static constexpr void fields(auto& s, auto&& each) { each(s.http_status, s.body); }
+};
+
 }  // namespace pawl::payload

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/base/check.h"
+#include "proto/binary/api_call.h"
 #include "proto/binary/greeting.h"
 #include "proto/binary/messages.h"
 #include "proto/binary/queues.h"
@@ -60,6 +61,7 @@ const BinaryVerb* verb_of(std::uint8_t op) {
       {Op::acknowledge, queue, use_receipts, nullptr, write_receipts},
       {Op::unsubscribe, none, unsubscribe},
       {Op::send_once, queue, send, nullptr, write_sent},
+      {Op::call, none, call_action},
   };
   static constexpr auto by_op = [] {
     std::array<const BinaryVerb*, 256> all{};
@@ -182,6 +184,7 @@ BinaryNext BinaryCall::run(BinarySessionState& session, BinaryReader& in,
 BinaryNext BinaryCall::resume(BinarySession& session, const Directory& directory,
                               const BinarySettings&) {
   BinaryCallState& s = state_;
+  if (s.api != nullptr) return binary::resume_action(s);
   CHECK(s.request.op != Op::none, "a call that routed nothing is resumed");
   // Messages that could not be returned become visible at their timeout.
   if (s.undelivering) return binary::delivered(s);
@@ -225,12 +228,18 @@ void BinaryCall::write_payload(std::string& out) const {
   if (s.verb->write != nullptr) s.verb->write(s, out);
 }
 
+std::size_t BinaryCall::memory() const {
+  const BinaryCallState& s = state_;
+  return s.frame.size() + s.request.deliveries.size() * sizeof(Delivery) +
+         s.request.route.copied.capacity() + (s.api == nullptr ? 0 : s.api->memory());
+}
+
 std::size_t BinaryCall::capacity() const {
   const BinaryCallState& s = state_;
   const auto bytes = [](const auto& buffer) { return buffer.capacity() * sizeof buffer[0]; };
   return bytes(s.frame) + bytes(s.answer) + bytes(s.envelopes) + bytes(s.prechecks) +
          bytes(s.sends) + bytes(s.digests) + bytes(s.receipts) + bytes(s.deliveries) +
-         bytes(s.request.route.copied);
+         bytes(s.request.route.copied) + (s.api == nullptr ? 0 : s.api->memory());
 }
 
 BinaryNext BinaryCall::push(BinarySession& session, const Directory& directory,
@@ -245,6 +254,9 @@ BinaryNext BinaryCall::end_subscription(BinarySession& session, Status status) {
 }
 
 // --- BinaryCallState ---
+
+BinaryCallState::BinaryCallState() = default;
+BinaryCallState::~BinaryCallState() = default;
 
 BinaryNext BinaryCallState::refuse(Status why, std::uint32_t about) {
   CHECK(why != Status::ok, "a refusal without a reason");
@@ -287,6 +299,8 @@ void BinaryCallState::trim() {
   free_beyond(receipts, keep_entries_max);
   free_beyond(deliveries, keep_deliveries_max);
   renew();
+  api.reset();
+  routed = &request;
   replay.reset();
   described.reset();
   empty = true;

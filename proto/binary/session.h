@@ -53,6 +53,8 @@ class BinarySession {
   AuthFault auth_fault() const { return state_.fault; }
   // Response bytes promised to all calls in flight: the sum of BinaryCall::promised().
   void set_promised(std::size_t bytes) { state_.promised = bytes; }
+  // The time of the next calls.
+  void set_now(Instant now) { state_.now = now; }
   // Whether the next sends are refused with no_memory: the host holds too many requests.
   void refuse_sends(bool yes) { state_.refuses_sends = yes; }
   Subscriptions& subscriptions() { return state_.subscriptions; }
@@ -75,13 +77,10 @@ class BinaryCall {
              const BinarySettings& config);
 
   // Valid while routed; target() also after Next::hand_over.
-  Request& request() { return state_.request; }
+  Request& request() { return *state_.routed; }
   ShardId target() const { return state_.target; }
   // Bytes of the request and of the prepared deliveries. Only while not routed.
-  std::size_t memory() const {
-    return state_.frame.size() + state_.request.deliveries.size() * sizeof(Delivery) +
-           state_.request.route.copied.capacity();
-  }
+  std::size_t memory() const;
   // Capacity of its buffers in bytes.
   std::size_t capacity() const;
   // Most message bytes in the response of a RECEIVE; 0 for other operations.

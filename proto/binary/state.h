@@ -23,6 +23,9 @@
 
 namespace pawl {
 
+struct ApiCall;
+struct CallSettings;
+
 // Settings shared by all binary connections of a shard.
 struct BinarySettings {
   // Account of queues opened without an account, unless the client's key names one.
@@ -30,6 +33,7 @@ struct BinarySettings {
   std::shared_ptr<const Keyring> keys;  // accepted keys; null: no authentication
   Secret secret{};                      // for message ids
   const TimeShift* shift = &no_shift;   // engine time to wall-clock time
+  const CallSettings* api = nullptr;    // of the HTTP port, for CALL; null: there is no CALL
   ShardId home{};                       // the shard this connection is on
   std::uint32_t shards = 1;
   // [i]: the port of shard i; empty: there are no such ports.
@@ -80,6 +84,7 @@ struct BinarySessionState {
   std::string account;  // of the client's key
   std::size_t promised = 0;
   bool refuses_sends = false;
+  Instant now;                                               // at the begin of the latest call
   std::vector<Opened> queues;                                // [handle - 1]
   std::size_t looked_at = 0;                                 // forget_gone()'s position in queues
   std::unordered_map<std::uint32_t, std::uint32_t> handles;  // QueueId -> handle
@@ -96,6 +101,9 @@ struct BinaryCallState {
   BinaryNext refuse(Status why, std::uint32_t about = no_detail);
   BinaryNext hang_up(Status why);
   BinaryNext route(Op op, ShardId to);
+
+  BinaryCallState();
+  ~BinaryCallState();
 
   void renew();  // empties the request
   void trim();   // ends the call, and frees large buffers
@@ -128,6 +136,8 @@ struct BinaryCallState {
   std::vector<AttributeChange> changes;
   Tags tags;
   std::string destination;
+  std::unique_ptr<ApiCall> api;          // CALL
+  Request* routed = &request;            // the request under way
   std::unique_ptr<ReplayParams> replay;  // allocated on demand: few calls are about replays
   ConfigPtr described;                   // GET_ATTRIBUTES: settings when requested
 };

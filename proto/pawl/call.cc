@@ -30,10 +30,10 @@ constexpr PawlAction pawl_actions[] = {
      list_queue_statistics_result, false},
 };
 
-bool find_queue_of(PawlState& s, const HttpRequest& http) {
+bool find_queue_of(PawlState& s, std::string_view path_of_call) {
   std::string_view url;
   if (!s.members.text("QueueUrl", url, s.refusal())) return false;
-  const QueuePath path = queue_path(url.empty() ? http.path : url);
+  const QueuePath path = queue_path(url.empty() ? path_of_call : url);
   if (path.name.empty())
     return s.refusal().because(F::missing_parameter,
                                "The request must contain the parameter QueueUrl.");
@@ -75,28 +75,27 @@ CallStep refuse_peek(PawlState& s, Errc error) {
 PawlCall::PawlCall() : state_(std::make_unique<PawlState>()) {}
 PawlCall::~PawlCall() = default;
 
-CallStep PawlCall::begin(SqsState& call, const HttpRequest& http, std::string_view target,
-                         Instant now) {
-  CHECK(target.starts_with(target_prefix), "the target {}", target);
+CallStep PawlCall::begin(SqsState& call, const PawlRequest& asked, Instant now) {
+  CHECK(call.config != nullptr && call.directory != nullptr, "a call of {} without settings",
+        asked.action);
   PawlState& s = *state_;
   s.reset();
   s.call = &call;
   s.now = now;
-  const std::string_view name = target.substr(target_prefix.size());
-  const auto found = std::ranges::find(pawl_actions, name, &PawlAction::name);
-  if (found == std::end(pawl_actions) || http.method != "POST") {
+  const auto found = std::ranges::find(pawl_actions, asked.action, &PawlAction::name);
+  if (found == std::end(pawl_actions) || asked.method != "POST") {
     std::vector<std::string_view> names;
     for (const PawlAction& action : pawl_actions) names.push_back(action.name);
     call.refusal.because(F::invalid_action,
                          "{} {}{} is not an action of this server. It has, with the method POST: "
                          "{}.",
-                         http.method, target_prefix, shown(name), with_commas(names));
+                         asked.method, target_prefix, shown(asked.action), with_commas(names));
     return CallStep::respond;
   }
   s.action = found;
   call.action = found->permission;
-  if (!s.members.read(http.body, found->name, found->members, call.refusal) ||
-      (found->of_queue && !find_queue_of(s, http)))
+  if (!s.members.read(asked.body, found->name, found->members, call.refusal) ||
+      (found->of_queue && !find_queue_of(s, asked.path)))
     return CallStep::respond;
   return found->begin(s);
 }

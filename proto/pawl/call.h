@@ -16,7 +16,8 @@
 // Limits: 1,000 messages or queues and about 1 MiB a response; a call looks at 32,768 messages at
 //         most.
 // Errors: those of SQS, in the refusal of the SqsState.
-// Owner:  the HttpCall. The routed requests are valid until the next begin().
+// Owner:  the HttpCall, or the ApiCall of a binary connection. The routed requests are valid until
+//         the next begin().
 #pragma once
 
 #include <cstddef>
@@ -26,12 +27,18 @@
 
 #include "core/base/time.h"
 #include "proto/aws/call_types.h"
-#include "proto/http/parser.h"
 #include "proto/sqs/state.h"
 
 namespace pawl {
 
 struct PawlState;
+
+struct PawlRequest {
+  std::string_view action;  // "PeekMessages"
+  std::string_view body;    // a JSON object
+  std::string_view path;    // it may name the queue in place of QueueUrl
+  std::string_view method = "POST";
+};
 
 class PawlCall {
  public:
@@ -41,7 +48,7 @@ class PawlCall {
   ~PawlCall();
 
   // `call` has the caller, the directory and the settings, and gets a refusal.
-  CallStep begin(SqsState& call, const HttpRequest& http, std::string_view target, Instant now);
+  CallStep begin(SqsState& call, const PawlRequest& asked, Instant now);
   std::span<const CallRoute> routes();
   CallStep resume();
 

@@ -8,6 +8,8 @@
 #include <string_view>
 
 #include "core/base/check.h"
+#include "core/queue/queue.h"
+#include "proto/text/network.h"
 
 namespace pawl {
 namespace {
@@ -28,6 +30,14 @@ std::string receives_of(const QueueConfig& queue, const PeekedMessage& message) 
   const std::int64_t most = queue.number(Attribute::max_receive_count);
   if (most > 0) return fmt::format("{} of at most {} times", message.receive_count, most);
   return fmt::format("{} {}", message.receive_count, message.receive_count == 1 ? "time" : "times");
+}
+
+// A sentence on the sends that repeat a message of a FIFO queue; empty: none does.
+std::string deduplication(Instant until, Instant now) {
+  if (until <= now) return {};
+  return fmt::format(
+      " For another {}, a send with its MessageDeduplicationId adds no message and returns its id.",
+      rough_text(until - now));
 }
 
 std::string why_blocked(const Explained& subject) {
@@ -56,23 +66,56 @@ std::string why_blocked(const Explained& subject) {
   return head;
 }
 
-std::string why_visible(const QueueConfig& queue, const PeekedMessage& message) {
+std::string why_visible(const Explained& subject) {
+  const QueueConfig& queue = subject.queue;
+  const PeekedMessage& message = *subject.message;
+  if (subject.slice != nullptr && subject.slice->full)
+    return fmt::format(
+        "It is visible, but {} messages of the queue are in flight, the most that it may have: "
+        "receives return it when some are deleted or visible again.",
+        in_flight_max);
   if (is_spent(queue, message))
     return fmt::format(
         "It was received {}: the next receive moves it to the dead-letter queue {}, and does not "
         "return it.",
         receives_of(queue, message), dead_letter_queue(queue));
+  if (message.tenant_is_noisy)
+    return fmt::format(
+        "It is visible, but its tenant, its MessageGroupId, has {} messages in flight, over a "
+        "tenth of all: receives return the visible messages of other tenants first.",
+        message.tenant_in_flight);
   return queue.is_fifo() ? "It is visible, and no message of its group holds it: the next receives "
                            "return it."
                          : "It is visible: the next receives return it.";
+}
+
+std::string why_absent(const Explained& subject) {
+  const PeekSlice* const slice = subject.slice;
+  CHECK(subject.message == nullptr, "message {} is there", subject.message->seq);
+  if (subject.number != 0 && slice != nullptr && subject.number > slice->newest)
+    return fmt::format("The queue has no such message yet: the last one sent has number {}.",
+                       slice->newest);
+  const std::string retention = rough_text(subject.queue.retention());
+  if (subject.number == 0)
+    return fmt::format(
+        "The queue has no such message: it was deleted, moved to another queue, has expired ({} "
+        "after its send), or was never in this queue.",
+        retention);
+  std::string text = fmt::format(
+      "It has left the queue: it was deleted, purged, moved to another queue, or has expired ({} "
+      "after its send).",
+      retention);
+  if (slice != nullptr) text += deduplication(slice->deduplicates_until, subject.now);
+  return text;
 }
 
 std::string why_in_flight(const Explained& subject) {
   const PeekedMessage& message = *subject.message;
   CHECK(message.state == State::in_flight, "state {}", static_cast<int>(message.state));
   std::string text = fmt::format(
-      "A consumer has received it. It is visible again in {}, unless it is deleted or its "
+      "A consumer{} has received it. It is visible again in {}, unless it is deleted or its "
       "visibility is changed before. It was received {}.",
+      message.consumer == ConsumerAddress{} ? "" : " at " + text_of(message.consumer),
       rough_text(message.until - subject.now), receives_of(subject.queue, message));
   if (is_spent(subject.queue, message))
     text += fmt::format(" The next receive after that moves it to the dead-letter queue {}.",
@@ -80,14 +123,7 @@ std::string why_in_flight(const Explained& subject) {
   return text;
 }
 
-}  // namespace
-
-std::string explanation(const Explained& subject) {
-  if (subject.message == nullptr)
-    return fmt::format(
-        "The queue has no such message: it was deleted, moved to another queue, has expired ({} "
-        "after its send), or was never in this queue.",
-        rough_text(subject.queue.retention()));
+std::string why(const Explained& subject) {
   const PeekedMessage& message = *subject.message;
   switch (message.state) {
     case State::not_durable:
@@ -96,7 +132,7 @@ std::string explanation(const Explained& subject) {
       return fmt::format("It is delayed: receives return it in {}.",
                          rough_text(message.until - subject.now));
     case State::visible:
-      return message.behind != 0 ? why_blocked(subject) : why_visible(subject.queue, message);
+      return message.behind != 0 ? why_blocked(subject) : why_visible(subject);
     case State::in_flight:
       return why_in_flight(subject);
     case State::moving:
@@ -111,6 +147,13 @@ std::string explanation(const Explained& subject) {
              "start of the server tries again.";
   }
   return {};
+}
+
+}  // namespace
+
+std::string explanation(const Explained& subject) {
+  if (subject.message == nullptr) return why_absent(subject);
+  return why(subject) + deduplication(subject.message->deduplicates_until, subject.now);
 }
 
 std::string rough_text(Duration time) {

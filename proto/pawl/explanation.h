@@ -20,6 +20,8 @@ struct Explained {
   const PeekedMessage* message = nullptr;  // null: the queue has no such message
   const PeekedMessage* blocker = nullptr;  // message->behind; null: it is gone, or there is none
   Instant now;
+  const PeekSlice* slice = nullptr;  // of the message, or of where it would be; null: unknown
+  Seq number = 0;                    // sought; 0: an id was
 };
 
 std::string explanation(const Explained& subject);

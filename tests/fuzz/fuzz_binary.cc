@@ -5,6 +5,7 @@
 // Input: a byte, then requests of | op 1 | bits 1 | length 2 | payload |, framed here so that the
 // fuzzer need not guess lengths. An even first byte puts a HELLO and an open queue before them. If
 // it is odd, its second bit selects a server that requires keys, which no input can pass.
+#include <algorithm>
 #include <cstdint>
 #include <list>
 #include <string>
@@ -23,6 +24,8 @@ BinarySettings make_config() {
   BinarySettings config;
   config.secret.fill(3);
   config.receive_bytes_max = 4096;
+  static const CallSettings api;
+  config.api = &api;
   return config;
 }
 
@@ -70,7 +73,8 @@ class FuzzedSession {
  private:
   BinaryCall::Next carry_out(BinaryCall& call, BinaryCall::Next next) {
     for (int hops = 0; next == BinaryCall::Next::route; ++hops) {
-      CHECK(hops < 2, "a receive, and what it gives back");
+      const int most = call.op() == BinaryOp::call ? 8 : 2;
+      CHECK(hops < most, "a receive, and what it gives back; the slices of a CALL");
       apply(call.request());
       next = call.resume(session_, directory_, config_);
     }
@@ -131,6 +135,11 @@ class FuzzedSession {
           delivery.content.origin = std::string_view(body_).substr(0, 255);
         }
       }
+    }
+    if (request.peek != nullptr) {
+      request.peek->messages.push_back(
+          {.seq = std::max<Seq>(1, request.peek->from), .state = PeekedMessage::State::visible});
+      if (request.peek->from == 0) request.peek->next = 2;
     }
     if (request.replay != nullptr) replay(request);
     if (request.op == Op::create_queue) {

@@ -21,7 +21,7 @@ TEST(RequestCounts, AreKeptByProtocolOperationAndError) {
 }
 
 TEST(RequestCounts, NameTheBinaryOperations) {
-  EXPECT_EQ(RequestCounts::name_of(BinaryOp::send_once), "send_once");
+  EXPECT_EQ(RequestCounts::name_of(BinaryOp::call), "call");
   EXPECT_EQ(RequestCounts::name_of(BinaryOp::hello), "hello");
   EXPECT_EQ(RequestCounts::name_of(static_cast<BinaryOp>(0)), "unknown");
   EXPECT_EQ(RequestCounts::name_of(static_cast<BinaryOp>(14)), "unknown") << "a gap";

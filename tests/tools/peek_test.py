@@ -7,6 +7,8 @@ import os
 import pathlib
 import re
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -206,6 +208,52 @@ class Peek(Verbs):
         self.pawl.call("CreateQueue", QueueName="orders")
         self.send("orders", "hello", MessageAttributes={"colour": {"DataType": "String", "StringValue": "red"}})
         self.run_documented("LOOKING.md", 4)
+
+
+class Binary(Verbs):
+    """The same actions by CALL of the binary protocol (proto/PROTOCOL.md)."""
+
+    words = ("--shards", "2")
+
+    def exchange(self, op, payload):
+        frame = struct.pack("<IBBHII", 16 + len(payload), op, 0, 0, 1, 0) + payload
+        self.socket.sendall(frame)
+        head = self.read(16)
+        length, _, _, status, _, _ = struct.unpack("<IBBHII", head)
+        return status, self.read(length - 16)
+
+    def read(self, count):
+        got = b""
+        while len(got) < count:
+            piece = self.socket.recv(count - len(got))
+            self.assertTrue(piece, "the server has closed the connection")
+            got += piece
+        return got
+
+    def call_action(self, action, **members):
+        name, body = action.encode(), json.dumps(members).encode()
+        status, payload = self.exchange(31, struct.pack("<H", len(name)) + name + struct.pack("<I", len(body)) + body)
+        self.assertEqual(status, 0, payload)
+        http, length = struct.unpack_from("<HI", payload)
+        self.assertEqual(length, len(payload) - 6)
+        return http, json.loads(payload[6:])
+
+    def test_has_the_actions_of_the_http_port(self):
+        host, port = self.pawl.ready["binary"].rsplit(":", 1)
+        self.socket = socket.create_connection((host, int(port)), timeout=10)
+        self.addCleanup(self.socket.close)
+        self.assertEqual(self.exchange(1, struct.pack("<IHHIBH", 0x4C574150, 1, 6, 16, 0, 1) + b"t")[0], 0)
+        for name in ("a", "b", "c", "d"):
+            self.pawl.call("CreateQueue", QueueName=name)
+            self.send(name, *(name * 3))
+        for name in ("a", "b", "c", "d"):
+            for action, members in (("PeekMessages", {"QueueUrl": name}), ("ExplainMessage", {"QueueUrl": name, "Number": 2})):
+                self.assertEqual(self.call_action(action, **members), self.action("Pawl." + action, **members))
+        status, listed = self.call_action("ListQueueStatistics")
+        self.assertEqual((status, [queue["QueueName"] for queue in listed["Queues"]]), (200, ["a", "b", "c", "d"]))
+        self.assertEqual({queue["Attributes"]["ApproximateNumberOfMessages"] for queue in listed["Queues"]}, {"3"})
+        status, refused = self.call_action("PeekMessages", QueueUrl="none")
+        self.assertEqual((status, refused["__type"]), (400, "com.amazonaws.sqs#QueueDoesNotExist"))
 
 
 class WithKeys(Verbs):
