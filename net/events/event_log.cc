@@ -191,6 +191,8 @@ void emit_last(Event event) {
   event_log().flush();
 }
 
+LogFormat format_of_readers(int fd) { return isatty(fd) == 1 ? LogFormat::text : LogFormat::json; }
+
 void open_standard_descriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;

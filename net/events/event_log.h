@@ -42,7 +42,7 @@ class EventLog {
   explicit EventLog(int fd, std::int64_t patience = patience_us);
   ~EventLog();  // stopped
 
-  void write_as(LogFormat format);
+  void write_as(LogFormat format);  // before the first call: text
 
   // Lines are written by a thread of their own while there are more starts than stops.
   void start();
@@ -97,6 +97,9 @@ EventLog& event_log();
 inline void emit(Event event) { event_log().emit(std::move(event)); }
 // For the last event of a process that ends without a stop.
 void emit_last(Event event);
+
+// Sentences for the people at a terminal, JSON for the programs that read anything else.
+LogFormat format_of_readers(int fd);
 
 // Keeps the writer of the process's log at work.
 class EventWriting {

@@ -77,10 +77,10 @@ struct ServerOptions {
   bool dev = false;
   bool strict_sqs = false;  // as AWS where pawl is more helpful, see tools/SERVING.md
   ConnectionTimes times;
-  std::string poll = "auto";               // auto | always | never
-  std::string io = "auto";                 // auto | uring | threads: see net/io/ring_choice.h
-  LogFormat log_format = LogFormat::text;  // of the process, which the caller of start() sets
-  bool trust_clock = false;                // after a reboot: see net/engine/clock.h
+  std::string poll = "auto";            // auto | always | never
+  std::string io = "auto";              // auto | uring | threads: see net/io/ring_choice.h
+  std::optional<LogFormat> log_format;  // nothing: the caller of start() looks at stderr
+  bool trust_clock = false;             // after a reboot: see net/engine/clock.h
   // The starting thread and those of the server lose access to most files, for ever: see
   // net/server/file_access.h.
   bool landlock = false;

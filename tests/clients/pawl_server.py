@@ -17,6 +17,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 STOP_SECONDS = 20
 ACCOUNT = "000000000000"  # the account of unsigned requests
+LOG_FORMAT = "PAWL_SERVER_LOG_FORMAT"
+os.environ.setdefault(LOG_FORMAT, "text")  # tests read sentences, though stderr is no terminal
 
 
 class Pawl:

@@ -131,7 +131,8 @@ class Started:
     def __init__(self, config, *words, stdin=subprocess.DEVNULL):
         self.process = subprocess.Popen(
             [PAWL, "serve", "--config", config, "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--binary", "127.0.0.1:0",
-             *words], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+             *words], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={"PAWL_SERVER_LOG_FORMAT": "text", **os.environ})
         line = self.process.stdout.readline()
         if line:
             self.ready = json.loads(line)
@@ -243,9 +244,10 @@ class Declared(unittest.TestCase):
             self.assertIn("made: 0, changes: 0, messages sent: 0\n", pawl.errors)
 
     def test_the_start_reports_its_changes(self):
-        with self.start(EXAMPLE, "--dev") as pawl:
+        with self.start(EXAMPLE, "--dev", "--log-format", "json") as pawl:
             pawl.stop()
-        self.assertIn("pawl: declared queues: 3, topics: 1, subscriptions: 1; made: 5, changes: 3, messages sent: 2\n", pawl.errors)
+        (event,) = [event for event in map(json.loads, pawl.errors.splitlines()) if event["code"] == "declared"]
+        self.assertEqual(event["text"], "declared queues: 3, topics: 1, subscriptions: 1; made: 5, changes: 3, messages sent: 2")
 
     def test_the_file_may_be_a_pipe(self):
         read, write = os.pipe()

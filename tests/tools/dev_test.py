@@ -172,8 +172,9 @@ class Dev(unittest.TestCase):
                 code, text = page(admin, "GET", path)
                 self.assertEqual((code, "/livez and /readyz alone" in text), (403, True), path)
             pawl.stop()
-            self.assertIn("warning: serving other machines without credentials (--dev, a server for tests alone)", pawl.errors)
-            self.assertIn("answers /livez and /readyz alone", pawl.errors)
+            warning, admin_limit = (json.loads(line) for line in pawl.errors.splitlines()[:2])
+            self.assertEqual((warning["code"], admin_limit["code"]), ("exposed_without_credentials", "admin_page_limit"))
+            self.assertIn("serving other machines without credentials (--dev, a server for tests alone)", warning["text"])
         with DevPawl(self.place, "--admin", "0.0.0.0:0", "--insecure-no-auth") as pawl:
             self.assertEqual(page("http://" + pawl.ready["admin"], "GET", "/metrics")[0], 200)
 
@@ -240,8 +241,9 @@ class Dev(unittest.TestCase):
             self.assertEqual((bodies(url), bodies(dead)), ([], ["now"]), "one is older than the retention, the other visible again")
             self.assertEqual(pawl.page("POST", "/_pawl/clock", body='{"advance":"soon"}')[0], 400)
             pawl.stop()
-            self.assertIn("a test advanced the clock by 840000 ms", pawl.errors)
-            self.assertNotIn("the wall clock was set", pawl.errors)
+            events = [json.loads(line) for line in pawl.errors.splitlines() if line.startswith("{")]
+            self.assertIn(840000, [event["advanced_ms"] for event in events if event["code"] == "clock_advanced"])
+            self.assertNotIn("wall_clock_set", [event["code"] for event in events])
 
     def test_what_the_clock_passes_happens_in_order(self):
         """A long poll of 9 s ends before a message of 10 minutes later becomes visible; the next poll gets it."""

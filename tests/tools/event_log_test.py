@@ -92,6 +92,29 @@ class EventLog(unittest.TestCase):
         self.assertEqual((events["auth_failed"]["port"], events["auth_failed"]["address"]), ("http", "127.0.0.1"))
         self.assertEqual(events["stopping"]["msg"], "the server stops")
 
+    def test_a_pipe_has_objects_of_json_unless_another_format_is_given(self):
+        reader, writer = os.pipe()
+        try:
+            pawl = self.start(settings=["-u", pawl_server.LOG_FORMAT], redirection=f"2>/proc/{os.getpid()}/fd/{writer}")
+            self.assertEqual(pawl.stop(), 0)
+            lines = os.read(reader, 1 << 16).decode().splitlines()
+        finally:
+            os.close(writer)
+            os.close(reader)
+        self.assertEqual([json.loads(line)["code"] for line in lines[-4:]], ["limits", "ready", "stopping", "stopped"])
+
+    def test_a_terminal_has_sentences_unless_another_format_is_given(self):
+        for words, begin in (([], "pawl: "), (["--log-format", "json"], '{"time":"')):
+            terminal, inner = os.openpty()
+            try:
+                pawl = self.start(words, settings=["-u", pawl_server.LOG_FORMAT], redirection=f"2>{os.ttyname(inner)}")
+                self.assertEqual(pawl.stop(), 0)
+                lines = os.read(terminal, 1 << 16).decode().splitlines()
+            finally:
+                os.close(inner)
+                os.close(terminal)
+            self.assertTrue(lines and all(line.startswith(begin) for line in lines), lines)
+
     def test_the_format_is_a_setting(self):
         pawl = self.new(["--admin", "nowhere.invalid:1", "--insecure-no-auth"],
                         settings=["PAWL_SERVER_LOG_FORMAT=json", "PAWL_SERVR_SHARDS=1"])
@@ -101,7 +124,7 @@ class EventLog(unittest.TestCase):
         self.assertEqual((codes[0], codes[-1]), ("unknown_variable", "start_failed"))
         done = subprocess.run([self.binary, "serve", "--log-format", "xml"], capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("Expected text|json", done.stderr)
+        self.assertIn("Expected auto|text|json", done.stderr)
 
     def test_a_code_has_so_many_lines_a_minute_and_the_others_are_counted(self):
         for words in ([], ["--log-format", "json"]):

@@ -2,6 +2,7 @@
 #include "tools/config/serve_keys.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -96,6 +97,12 @@ bool assign_yes_no(bool& value, const Text& text) {
   return value || text == "no" || text == "false";
 }
 
+bool assign_log_format(Options& options, const Text& text) {
+  if (text == "text") options.log_format = LogFormat::text;
+  if (text == "json") options.log_format = LogFormat::json;
+  return text == "auto" || options.log_format.has_value();
+}
+
 // The region is a part of ARNs and of signatures.
 bool assign_region(Options& options, const Text& text) {
   options.region = text;
@@ -141,8 +148,8 @@ const ServeKey keys[] = {
     {"server", "landlock", "landlock", "auto|off", "Whether the server gives up access to files that it does not need, where the kernel has Landlock", "auto",
      [](Options& o, const Text& t) { o.landlock = t == "auto"; return t == "auto" || t == "off"; }},
     {"server", "memory", "memory", "SIZE", "Memory for messages, for example 512MiB or 4GiB; at least 32MiB", "at most half of what the machine or its control groups allow", assign_memory},
-    {"server", "log-format", "log-format", "text|json", "Format of the lines on stderr: sentences, or a JSON object for each event", "text",
-     [](Options& o, const Text& t) { o.log_format = t == "json" ? LogFormat::json : LogFormat::text; return t == "text" || t == "json"; }},
+    {"server", "log-format", "log-format", "auto|text|json", "Format of the lines on stderr: sentences, or a JSON object for each event; auto: sentences on a terminal, otherwise JSON", "auto",
+     assign_log_format},
     {"server", "trust-clock", "trust-clock", "yes|no", "After a reboot: count at once the time that the machine was off, by its wall clock", "no",
      [](Options& o, const Text& t) { return assign_yes_no(o.trust_clock, t); }},
     {"listen", "http", "http", "ADDR:PORT", "Address for SQS clients; port 0 picks a free one. May be repeated, for at most 8 addresses", "127.0.0.1:9324",
@@ -186,6 +193,10 @@ const ServeKey keys[] = {
 // clang-format on
 
 }  // namespace
+
+LogFormat log_format_of(const ServerOptions& options) {
+  return options.log_format.value_or(format_of_readers(STDERR_FILENO));
+}
 
 std::optional<ListenAddress> parse_listen_address(std::string_view text) {
   constexpr unsigned port_max = 65535;

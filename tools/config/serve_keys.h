@@ -42,6 +42,9 @@ std::string variable_of(const ServeKey& key);  // PAWL_SECTION_KEY
 // Whether two values are one: sizes in other units are.
 bool is_same_value(const ServeKey& key, std::string_view one, std::string_view other);
 
+// With `auto` it depends on stderr.
+LogFormat log_format_of(const ServerOptions& options);
+
 // A size in bytes: "4GiB", "512M", "1048576". Nothing: it is none.
 std::optional<std::uint64_t> parse_size(std::string_view text);
 

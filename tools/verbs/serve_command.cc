@@ -75,7 +75,7 @@ void print_dev_settings(const Server& server, const ServerOptions& options) {
 
 int serve(const ServeFlags& asked) {
   auto read = configuration_of(asked);
-  event_log().write_as(read ? read->options.log_format : LogFormat::text);
+  event_log().write_as(read ? log_format_of(read->options) : LogFormat::text);
   if (!check_variables()) return exit_usage;
   if (!read) return refuse(read.error());
   ServerOptions* const options = &read->options;
@@ -123,7 +123,7 @@ int serve(const ServeFlags& asked) {
   }
   fmt::print("{}\n", (*server)->ready_line());
   std::fflush(stdout);
-  if (options->dev && options->log_format == LogFormat::text)
+  if (options->dev && options->log_format != LogFormat::json)
     print_dev_settings(**server, *options);
   return (*server)->run();
 }
