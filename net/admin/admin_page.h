@@ -57,14 +57,13 @@ struct AdminFacts {
   std::vector<const PublishedRequestCounts*> requests;  // of each shard
   const ProcessUsage* process = nullptr;                // null: unknown
   const HealthMonitor* health = nullptr;                // null: nothing is known of the clock
-  const ReloadableSettings* settings = nullptr;         // null: without TLS
+  const ReloadableSettings* settings = nullptr;         // null: there are none
   std::string version;                                  // of the program
   int directory = -1;              // a descriptor of a file in the data directory; -1: none
   std::uint64_t memory_limit = 0;  // bytes
   std::string backend;             // name_of(IoBackend)
   std::string fallback;            // why it is not io_uring; empty: it was not refused
   const std::atomic<Stage>* stage = nullptr;  // relaxed: it orders nothing else
-  std::string config = "[]\n";                // the body of /config
 
   std::uint32_t shards() const { return static_cast<std::uint32_t>(numbers.size()); }
   bool serving() const { return stage->load(std::memory_order_relaxed) == Stage::serving; }

@@ -26,7 +26,8 @@ std::string settings_text(std::span<const ToldSetting> settings) {
 }
 
 AdminAnswer settings_page(const AdminRequest&, const AdminFacts& facts) {
-  return {.body = facts.config, .content_type = "application/json"};
+  const auto told = facts.settings == nullptr ? nullptr : facts.settings->current().told;
+  return {.body = told == nullptr ? "[]\n" : *told, .content_type = "application/json"};
 }
 
 }  // namespace pawl

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// GET /config: the settings with which the server was started, as a JSON array of objects.
+// GET /config: the settings with which the server runs, as a JSON array of objects.
 //
 //   [{"section":"server","key":"shards","value":"2","source":"--shards"}, ...]
 //
 // Values are texts as the operator gave them; secrets are in files that settings name.
 //
 // Errors: none.
-// Owner:  the server has the text from its start on; constant.
+// Owner:  the server publishes the text in its ReloadableSettings.
 #pragma once
 
 #include <span>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings that SIGHUP reloads in a running server: the certificate and the access keys.
+// What SIGHUP reloads in a running server: the certificate, the access keys, the token of the admin
+// port, and the settings that its page /config tells.
 //
 //   server: publish() -> shards: each sees a new generation() and takes current(), within a second
 //
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include "net/io/tls.h"
@@ -28,6 +30,7 @@ class ReloadableSettings {
     std::shared_ptr<const TlsContext> tls;           // null: http and binary are served without TLS
     std::shared_ptr<const Keyring> keys;             // null: no authentication
     std::shared_ptr<const BearerToken> admin_token;  // null: the admin port asks for none
+    std::shared_ptr<const std::string> told;         // null: the page /config is empty
   };
 
   explicit ReloadableSettings(Values first) : current_(std::move(first)) {}

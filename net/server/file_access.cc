@@ -99,8 +99,8 @@ std::vector<FileRule> file_rules(const ServerOptions& options) {
     rules.push_back(
         {parent_of(options.unix_path), FileRights::make_socket | FileRights::remove_file, true});
   if (options.deletes_data) rules.push_back({parent_of(options.data), FileRights::remove_dir});
-  for (const std::string& file :
-       {options.keys_file, options.admin_token_file, options.tls_certificate, options.tls_key}) {
+  for (const std::string& file : {options.config_file, options.keys_file, options.admin_token_file,
+                                  options.tls_certificate, options.tls_key}) {
     if (file.empty()) continue;
     for (const std::string& directory : directories_on_the_way(file))
       rules.push_back({directory, FileRights::read, true});

@@ -4,13 +4,13 @@
 //   directory                                   rights
 //   --data                                      read, write
 //   of --unix                                   make and delete sockets and files
-//   of --keys, --tls-cert and --tls-key         read: SIGHUP loads them again
+//   of --config, --keys, --admin-token,         read: SIGHUP loads them again
+//   --tls-cert and --tls-key
 //   the parent of a --dev directory             delete empty directories
 //   /proc, /sys, libraries, OpenSSL, names,     read
 //   time zones, random numbers
 //
 // Everything else is open by then: ports, handed sockets, LOCK, the socket of the service manager.
-// The file of --config is read once.
 //
 // Errors: a text with the path, the problem and the remedy.
 // Owner:  Server::start(), after the data directory is open and before shards have threads.

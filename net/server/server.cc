@@ -44,6 +44,10 @@ std::expected<std::shared_ptr<const BearerToken>, std::string> load_admin_token(
   return options.load_admin_token();
 }
 
+std::shared_ptr<const std::string> shared_text(std::span<const ToldSetting> settings) {
+  return std::make_shared<const std::string>(settings_text(settings));
+}
+
 constexpr std::pair<const char*, Protocol> named_protocols[] = {
     {"http",   Protocol::http  },
     {"admin",  Protocol::admin },
@@ -94,8 +98,8 @@ std::expected<std::unique_ptr<Server>, StartError> Server::start(const ServerOpt
   if (!keys) return std::unexpected(keys.error());
   auto token = load_admin_token(options);
   if (!token) return std::unexpected(token.error());
-  server->settings_ = std::make_unique<ReloadableSettings>(
-      ReloadableSettings::Values{std::move(*tls), std::move(*keys), std::move(*token)});
+  server->settings_ = std::make_unique<ReloadableSettings>(ReloadableSettings::Values{
+      std::move(*tls), std::move(*keys), std::move(*token), shared_text(options.settings)});
   auto handed = take_handed_sockets();
   if (!handed) return std::unexpected(handed.error());
   server->handed_ = std::move(*handed);
@@ -294,7 +298,6 @@ void Server::collect_admin_facts() {
   admin_facts_.backend = name_of(shared_->ring.backend);
   if (shared_->ring.error != 0) admin_facts_.fallback = fallback_text(shared_->ring);
   admin_facts_.stage = &shared_->stage;
-  admin_facts_.config = settings_text(options_.settings);
 }
 
 // The workers run before the sockets listen: what the configuration file declares is made first.
@@ -432,6 +435,11 @@ bool Server::drained() const {
 void Server::reload() {
   const ReloadNotice notice(service_manager());
   ReloadableSettings::Values settings = settings_->current();
+  if (options_.reload_settings) {
+    SettingsAfterReload after = options_.reload_settings();
+    for (Event& event : after.events) emit(std::move(event));
+    settings.told = shared_text(after.running);
+  }
   const auto take = [](auto& current, auto loaded, const char* what) {
     if (loaded) {
       if (*loaded != nullptr)

@@ -6,7 +6,7 @@
 //   run:   until SIGTERM or SIGINT: stop accepting, answer pending requests (long polls empty),
 //          flush, 0; a second signal ends the process at once, with 1
 //          SIGUSR2: accept no more, serve the clients until they have their answers, then stop
-//          SIGHUP: reload certificate and keys
+//          SIGHUP: reload certificate and keys, compare the settings with their file
 //
 // Errors: start() returns a text for the operator, and whether the data directory was refused.
 // Owner:  main().
@@ -43,6 +43,12 @@
 namespace pawl {
 
 using KeyLoader = std::function<std::expected<std::shared_ptr<const Keyring>, std::string>()>;
+
+// The result of reading the configuration again.
+struct SettingsAfterReload {
+  std::vector<Event> events;         // for the operator
+  std::vector<ToldSetting> running;  // for /config
+};
 
 struct ServerOptions {
   static constexpr std::uint32_t connections_default = 20'000;
@@ -89,6 +95,8 @@ struct ServerOptions {
   std::string keys_file;              // of load_keys
   std::string admin_token_file;       // of load_admin_token
   std::vector<ToldSetting> settings;  // for /config
+  std::string config_file;            // of reload_settings
+  std::function<SettingsAfterReload()> reload_settings;  // called at each SIGHUP; may be empty
   std::uint64_t memory = 0;  // bytes for bodies and metadata; 0: half of the machine or cgroup
   std::string region = "us-east-1";
   std::string account = "000000000000";
@@ -114,7 +122,8 @@ class Server : private DevControl {
   bool drained() const;
   // Refuses connections, answers pending requests, flushes. Blocks until done.
   void stop();
-  // Reloads certificate and keys. Errors become events; the failed part keeps its current value.
+  // Reloads settings, certificate and keys. Errors become events; the failed part keeps its current
+  // value.
   void reload();
   // host:port as bound, or the path of the Unix socket; empty: there is no such listener. The first
   // address of a protocol has number 0.

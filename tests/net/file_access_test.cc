@@ -108,6 +108,8 @@ TEST_F(FileAccessTest, RulesFollowTheSettings) {
   EXPECT_EQ(rights_of(place_), FileRights::remove_dir);
   options.unix_path = at("run/pawl.sock");
   EXPECT_EQ(rights_of(at("run")), FileRights::make_socket | FileRights::remove_file);
+  options.config_file = at("pawl.toml");
+  EXPECT_EQ(rights_of(place_), FileRights::remove_dir | FileRights::read);
   options.keys_file = at("keys/keys.toml");
   EXPECT_EQ(rights_of(at("keys")), FileRights::read);
   options.tls_certificate = at("tls/cert.pem");

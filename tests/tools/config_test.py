@@ -7,9 +7,11 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 import urllib.request
 
@@ -299,6 +301,67 @@ class Config(unittest.TestCase):
         with urllib.request.urlopen(f"http://{admin}/config", timeout=10) as answer:
             self.assertEqual(answer.headers["Content-Type"], "application/json")
             return answer.read()
+
+    def hang_up(self, pawl, count=1):
+        """The events of settings that a SIGHUP causes."""
+        pawl.process.send_signal(signal.SIGHUP)
+        late = threading.Timer(30, pawl.process.kill)  # ends the reading
+        late.start()
+        found = []
+        while len(found) < count:
+            line = pawl.process.stderr.readline()
+            self.assertNotEqual(line, "", "the server was ended")
+            found += [json.loads(line)] if '"code":"setting' in line else []
+        late.cancel()
+        return found
+
+    def test_a_hangup_tells_each_setting_of_the_file_that_differs(self):
+        begun = "[server]\ndev = true\nmemory = '64MiB'\nlog-format = 'json'\n"
+        config = self.write(begun)
+        with DevPawl(self.place, "--config", os.path.join(self.place, config), "--max-connections", "90") as pawl:
+            admin = pawl.ready["admin"]
+            for text in (begun, begun.replace("64MiB", "65536K")):
+                self.write(text)
+                (event,) = self.hang_up(pawl)
+                self.assertEqual(event["code"], "settings_unchanged")
+            self.write("[server]\ndev = true\nmemory = '128MiB'\nlog-format = 'auto'\n[listen]\nmax-connections = 100\n[sqs]\nregion = 'eu'\n")
+            events = self.hang_up(pawl, 4)
+            self.assertEqual([(event["code"], event["section"], event["key"], event["running"], event["file"]) for event in events], [
+                ("setting_needs_restart", "server", "memory", "64MiB", "128MiB"),
+                ("setting_applied", "server", "log-format", "json", "auto"),
+                ("setting_overridden", "listen", "max-connections", "90", "100"),
+                ("setting_needs_restart", "sqs", "region", "us-east-1", "eu")])
+            self.assertIn("server.memory = 128MiB", events[0]["text"])
+            self.assertIn("is set by --max-connections", events[2]["text"])
+            told = {row["key"]: row["value"] for row in json.loads(self.page(admin))}
+            self.assertEqual((told["log-format"], told["memory"]), ("auto", "64MiB"))
+            rows = json.loads(self.run_pawl("config", "diff", config, "--admin", admin, "-o", "json", code=4))
+            told = [(event["section"], event["key"], event["running"], event["file"]) for event in self.hang_up(pawl, 3)]
+            self.assertEqual([(row["section"], row["key"], row["running"], row["file"]) for row in rows], told)
+            self.write("[server]\ndev = true\nmemory = 'much'\nshards = 0\n")
+            (event,) = self.hang_up(pawl)
+            self.assertEqual(event["code"], "settings_not_reloaded")
+            self.assertIn("pawl.toml:3:10: memory", event["text"])
+            os.unlink(os.path.join(self.place, config))
+            (event,) = self.hang_up(pawl)
+            self.assertEqual(event["code"], "settings_not_reloaded")
+            self.assertIn("cannot be read", event["text"])
+            self.write(begun)
+            (event,) = self.hang_up(pawl)
+            self.assertEqual((event["code"], event["file"]), ("setting_applied", "json"))
+
+    def test_a_hangup_without_a_file_or_with_a_pipe_says_so(self):
+        with DevPawl(self.place) as pawl:
+            self.assertEqual(self.hang_up(pawl)[0]["code"], "settings_unchanged")
+        pipe = os.path.join(self.place, "pipe.toml")
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=lambda: pathlib.Path(pipe).write_text("[server]\nshards = 1\n"))
+        writer.start()
+        with DevPawl(self.place, "--config", pipe) as pawl:
+            writer.join()
+            (event,) = self.hang_up(pawl)
+            self.assertEqual(event["code"], "settings_not_reloaded")
+            self.assertIn("not a regular file", event["text"])
 
     def test_the_commands_of_the_page(self):
         server = DevPawl(self.place)

@@ -149,7 +149,7 @@ const ServeKey keys[] = {
      [](Options& o, const Text& t) { o.landlock = t == "auto"; return t == "auto" || t == "off"; }},
     {"server", "memory", "memory", "SIZE", "Memory for messages, for example 512MiB or 4GiB; at least 32MiB", "at most half of what the machine or its control groups allow", assign_memory},
     {"server", "log-format", "log-format", "auto|text|json", "Format of the lines on stderr: sentences, or a JSON object for each event; auto: sentences on a terminal, otherwise JSON", "auto",
-     assign_log_format},
+     assign_log_format, false, [](const Options& o) { event_log().write_as(log_format_of(o)); }},
     {"server", "trust-clock", "trust-clock", "yes|no", "After a reboot: count at once the time that the machine was off, by its wall clock", "no",
      [](Options& o, const Text& t) { return assign_yes_no(o.trust_clock, t); }},
     {"listen", "http", "http", "ADDR:PORT", "Address for SQS clients; port 0 picks a free one. May be repeated, for at most 8 addresses", "127.0.0.1:9324",

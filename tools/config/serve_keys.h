@@ -28,6 +28,8 @@ struct ServeKey {
   bool (*assign)(ServerOptions&, const std::string&);  // false: the value is not allowed
   // The key takes several values: repeated flags, a variable with commas, an array in the file.
   bool repeats = false;
+  // Applies a changed value to the running server. Null: the setting needs a restart.
+  void (*apply)(const ServerOptions&) = nullptr;
 };
 
 std::span<const ServeKey> serve_keys();

@@ -2,12 +2,12 @@
 #include <fmt/core.h>
 
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/check.h"
 #include "proto/text/json_dom.h"
@@ -16,8 +16,8 @@
 #include "tools/config/configuration.h"
 #include "tools/config/environment.h"
 #include "tools/config/serve_flags.h"
-#include "tools/config/serve_keys.h"
 #include "tools/config/server_options.h"
+#include "tools/config/setting_differences.h"
 #include "tools/printer.h"
 #include "tools/verbs/admin_port.h"
 #include "tools/verbs/response_json.h"
@@ -92,9 +92,8 @@ int check_file(const ConfigRequest& asked) {
   return faults.empty() ? exit_ok : exit_check_failed;
 }
 
-// The settings of the running server, by section and key. Without a value the error was printed.
-using RunningSettings = std::map<std::pair<std::string, std::string>, ToldSetting>;
-std::optional<RunningSettings> running_settings(const std::string& admin) {
+// The settings of the running server. Without a value the error was printed.
+std::optional<std::vector<ToldSetting>> running_settings(const std::string& admin) {
   const auto page = get_admin_page({.admin = admin}, "/config");
   if (!page) {
     fail_with(exit_failure,
@@ -110,12 +109,10 @@ std::optional<RunningSettings> running_settings(const std::string& admin) {
                           admin, page->status));
     return std::nullopt;
   }
-  RunningSettings found;
-  for (const JsonValue one : document->items()) {
-    ToldSetting told{text_of(one, "section"), text_of(one, "key"), text_of(one, "value"),
-                     text_of(one, "source")};
-    found.try_emplace({told.section, told.key}, std::move(told));
-  }
+  std::vector<ToldSetting> found;
+  for (const JsonValue one : document->items())
+    found.push_back({text_of(one, "section"), text_of(one, "key"), text_of(one, "value"),
+                     text_of(one, "source")});
   return found;
 }
 
@@ -127,25 +124,19 @@ int diff_file(const ConfigRequest& asked) {
   const auto running = running_settings(asked.admin);
   if (!running) return exit_failure;
   Printer printer(stdout, asked.output.format(), {"key", "running", "source", "file"});
-  bool differs = false;
-  for (const ToldSetting& wanted : setting_texts(read.given, read.options)) {
-    const ServeKey* const key = find_serve_key(wanted.section, wanted.key);
-    CHECK(key != nullptr, "{}.{} is no setting", wanted.section, wanted.key);
-    const auto found = running->find({wanted.section, wanted.key});
-    const bool known = found != running->end();  // not by a server of another version
-    if (known && is_same_value(*key, found->second.value, wanted.value)) continue;
-    differs = true;
+  const auto differences = setting_differences(*running, setting_texts(read.given, read.options));
+  for (const auto& [_, now, wanted] : differences) {
     printer.add({
         .cells = {{"section", wanted.section},
                   {"key", wanted.key, fmt::format("{}.{}", wanted.section, wanted.key)},
-                  {"running", known ? found->second.value : ""},
-                  {"source", known ? found->second.source : "unknown to the server"},
+                  {"running", now.value},
+                  {"source", now.source.empty() ? "unknown to the server" : now.source},
                   {"file", wanted.value},
                   {"file_source", wanted.source}}
     });
   }
   const int code = printer.end();
-  return code != exit_ok ? code : differs ? exit_check_failed : exit_ok;
+  return code != exit_ok ? code : differences.empty() ? exit_ok : exit_check_failed;
 }
 
 }  // namespace

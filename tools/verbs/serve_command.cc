@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@
 #include "tools/config/serve_flags.h"
 #include "tools/config/serve_keys.h"
 #include "tools/config/server_options.h"
+#include "tools/config/settings_reload.h"
 
 namespace pawl {
 namespace {
@@ -28,16 +30,20 @@ int refuse(const std::string& why) {
   return exit_usage;
 }
 
-std::expected<Configuration, std::string> configuration_of(const ServeFlags& asked) {
+GivenValues flags_and_variables(const ServeFlags& asked) {
   GivenValues given = asked.given();
   read_environment(given);
+  return given;
+}
+
+std::expected<Configuration, std::string> configuration_of(const ServeFlags& asked) {
   std::string text;
   if (!asked.config.empty()) {
     auto file = read_config_file(asked.config);
     if (!file) return std::unexpected(file.error());
     text = std::move(*file);
   }
-  Configuration read = read_configuration(std::move(given), text, asked.config);
+  Configuration read = read_configuration(flags_and_variables(asked), text, asked.config);
   if (!read.faults.empty()) return std::unexpected(read.faults.front());
   return read;
 }
@@ -82,6 +88,11 @@ int serve(const ServeFlags& asked) {
   options->insecure_no_auth = asked.insecure;
   options->version = PAWL_VERSION;
   options->settings = setting_texts(read->given, *options);
+  if (std::filesystem::is_regular_file(asked.config)) options->config_file = asked.config;
+  options->reload_settings = [again = SettingsReload(flags_and_variables(asked), asked.config,
+                                                     options->settings)]() mutable {
+    return again.read();
+  };
   if (const auto exposed = check_exposure(*options, read->given); !exposed) {
     if (!asked.insecure && !options->dev) return refuse(exposed.error());
     emit(
@@ -144,7 +155,7 @@ void add_serve_command(CommandLine& line) {
       "A ready server prints one line of JSON with its addresses on stdout; everything else goes "
       "to stderr.\n"
       "SIGTERM stops the server, SIGUSR2 drains it first, SIGHUP reads certificate and keys "
-      "again.\n"
+      "again, and\nreports the settings that differ from the file.\n"
       "Sockets of a service manager (LISTEN_FDS) named http, admin, binary or unix replace the "
       "flag "
       "of that name.";

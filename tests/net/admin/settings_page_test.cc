@@ -11,7 +11,11 @@ namespace {
 TEST(SettingsPage, ShowsTheTextOfTheServer) {
   AdminFacts facts;
   EXPECT_EQ(settings_page({}, facts).body, "[]\n");
-  facts.config = "[1]\n";
+  const ReloadableSettings settings({.tls = {},
+                                     .keys = {},
+                                     .admin_token = {},
+                                     .told = std::make_shared<const std::string>("[1]\n")});
+  facts.settings = &settings;
   const AdminAnswer answer = settings_page({}, facts);
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body, "[1]\n");
