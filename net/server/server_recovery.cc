@@ -16,6 +16,7 @@
 #include "net/server/file_access.h"
 #include "net/server/machine.h"
 #include "net/server/process_limits.h"
+#include "net/server/recovery_events.h"
 #include "net/server/server.h"
 #include "net/server/start_watch.h"
 
@@ -267,37 +268,8 @@ void Server::report_recoveries() const {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     CHECK(workers_[i]->opened(), "shard {} has no log", i);
     const RecoveryReport& report = workers_[i]->engine().report();
-    for (const std::uint64_t segment : report.unreadable_segments) {
-      emit(Event{
-          EventCode::segment_header_damaged,
-          fmt::format("shard {}: the header of segment {} is damaged: its messages may be "
-                      "unreadable. Stop the server: `pawl wal verify {}` names them, `pawl wal "
-                      "repair` sets them aside.",
-                      i, segment_name(segment), options_.data)}
-               .with("shard", i)
-               .with("segment", segment_name(segment))
-               .with("path", options_.data));
-    }
-    if (report.passed_over != 0) {
-      emit(Event{
-          EventCode::newer_parts_skipped,
-          fmt::format("shard {}: skips {} optional parts of records that a newer version wrote; "
-                      "the latest is {} {}",
-                      i, report.passed_over, name_of(report.passed_over_latest.kind),
-                      report.passed_over_latest.value)}
-               .with("shard", i)
-               .with("parts", report.passed_over));
-    }
-    if (report.torn_at != 0) {
-      emit(Event{
-          EventCode::torn_write_cut_off,
-          fmt::format("shard {}: the last write, at lsn {}, is incomplete and was cut off: the "
-                      "process or the power ended during this write or within {} ms after it. In "
-                      "the second case it may have been acknowledged",
-                      i, report.torn_at, LogOptions{}.vouch_after.ms)}
-               .with("shard", i)
-               .with("lsn", report.torn_at));
-    }
+    for (Event& event : recovery_events(report, static_cast<std::uint32_t>(i), options_.data))
+      emit(std::move(event));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "net/events/event_log.h"
 #include "net/io/listen.h"
 #include "tests/net/live_server.h"
 #include "tests/net/manager_socket.h"
@@ -71,11 +72,16 @@ TEST_F(StartWatchTest, TellsTheServiceManagerThatTheStartMayTakeLonger) {
       socket.next(),
       "STATUS=starting: 0 % of the log is read, 0 of 200 MiB\nEXTEND_TIMEOUT_USEC=60000000\n");
   progress_[0].read = 100 << 20;
+  event_log().write_as(LogFormat::json);
+  testing::internal::CaptureStderr();
   std::string later;  // probes of the admin port must not hold the next report back
   for (int i = 0; i < 100 && later.empty(); ++i) {
     EXPECT_FALSE(get("/livez").empty());
     later = socket.next(100);
   }
+  event_log().write_as(LogFormat::text);
+  const std::string lines = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(lines.contains(name_of(EventCode::recovery_progress))) << lines;
   EXPECT_TRUE(later.starts_with("STATUS=starting: 50 % ")) << later;
   EXPECT_TRUE(later.ends_with("\nEXTEND_TIMEOUT_USEC=60000000\n")) << later;
 }

@@ -89,9 +89,9 @@ class CommandLine(unittest.TestCase):
         with tempfile.TemporaryDirectory() as place:
             keys = self.keys(place, KEYS)
             self.refused(pawl("serve", "--http", "127.0.0.1:0", "--http", "0.0.0.0:0"), "cannot bind 0.0.0.0:0 without credentials")
-            with Pawl(PAWL, extra=["--auth", "sigv4", "--keys", keys, "--http", "0.0.0.0:0"]) as server:
+            with Pawl(PAWL, extra=["--auth", "sigv4", "--keys", keys, "--http", "0.0.0.0:0", "--log-format", "json"]) as server:
                 self.assertTrue(server.ready["http"].startswith("0.0.0.0:"))
-                self.assertIn("without TLS", server.errors())
+                self.assertIn('"code":"exposed_without_tls"', server.errors())
 
     def keys(self, place, text, mode=0o600):
         path = os.path.join(place, "keys.toml")

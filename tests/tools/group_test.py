@@ -53,9 +53,10 @@ class Group(unittest.TestCase):
         self.assertEqual(pawl.stop(), 0)
 
     def test_memory_above_the_limit_is_warned_of_with_the_group_and_a_value_that_fits(self):
-        pawl = self.serve("--memory", "1GiB")
+        pawl = self.serve("--memory", "1GiB", "--log-format", "json")
         errors = pawl.errors()
         self.assertEqual(pawl.stop(), 0)
+        self.assertIn('"code":"memory_above_group_limit"', errors)
         self.assertRegex(errors, f"--memory is 1024 MiB, .* and the control group {self.group} allows 300 MiB")
         self.assertRegex(errors, r"lower --memory to 1\d\d MiB")
 

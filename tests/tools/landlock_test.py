@@ -228,6 +228,10 @@ class Absent(unittest.TestCase):
         pawl.start()
         self.assertEqual(pawl.stop(), 0)
         self.assertEqual(pawl.errors().count("has no Landlock"), 1, pawl.errors())
+        pawl.extra = ["--log-format", "json"]
+        pawl.start()
+        self.assertEqual(pawl.stop(), 0)
+        self.assertEqual(pawl.errors().count('"code":"landlock_absent"'), 1, pawl.errors())
         pawl.extra = ["--landlock", "off"]
         pathlib.Path(pawl.errors_file).unlink()
         pawl.start()

@@ -140,6 +140,10 @@ class ServiceManager(unittest.TestCase):
         self.assertEqual(self.pawl.stop(), 0)
         self.assertEqual(self.pawl.errors().count(self.name), 1, self.pawl.errors())
         self.assertIn(f"warning: cannot connect to NOTIFY_SOCKET {self.name}: No such file or directory", self.pawl.errors())
+        self.pawl.extra += ["--log-format", "json"]
+        self.start(listens=False)
+        self.assertEqual(self.pawl.stop(), 0)
+        self.assertEqual(self.pawl.errors().count('"code":"service_manager_unreachable"'), 1, self.pawl.errors())
 
     def test_the_watchdog_is_fed_also_by_idle_shards_and_not_by_a_hung_one(self):
         self.start(WATCHDOG_USEC="900000", WATCHDOG_PID="1")

@@ -129,12 +129,12 @@ class Start(unittest.TestCase):
         """20000 is the default too, which is lowered without a word."""
         for asked, warned in ((), False), (("20000",), True), (("300",), False):
             with self.subTest(asked=asked):
-                words = [word for number in asked for word in ("--max-connections", number)]
+                words = ["--log-format", "json"] + [word for number in asked for word in ("--max-connections", number)]
                 server = LimitedPawl(PAWL, data=self.data + "".join(asked), extra=words).start()
                 self.addCleanup(lambda pawl=server: pawl.process.poll() is None and pawl.kill())
                 server.stop()
                 said = "the limit of connections is 718 instead of 20000: this process may open 1000 files" in server.errors()
-                self.assertEqual((said, "ulimit -n" in server.errors()), (warned, warned), server.errors())
+                self.assertEqual((said, '"code":"connections_limited"' in server.errors()), (warned, warned), server.errors())
 
     def test_queues_of_an_account_that_is_not_served_are_named(self):
         one, other = "111111111111", "222222222222"
@@ -143,8 +143,9 @@ class Start(unittest.TestCase):
             call(server, "CreateQueue", QueueName=name)
         self.assertEqual(server.stop(), 0)
         self.assertNotIn("account", server.errors())
-        server = Pawl(PAWL, data=self.data, extra=["--account", other]).start()
+        server = Pawl(PAWL, data=self.data, extra=["--account", other, "--log-format", "json"]).start()
         self.assertEqual(server.stop(), 0)
+        self.assertEqual(server.errors().count('"code":"account_not_served"'), 1, server.errors())
         self.assertIn(f"has 2 queues and topics of account {one}, which is not --account {other}", server.errors())
         self.assertIn(f"Start with --account {one}", server.errors())
         os.remove(server.errors_file)

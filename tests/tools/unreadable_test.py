@@ -19,7 +19,7 @@ from wal_fixture import call  # noqa: E402
 PAWL = str(pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/pawl").resolve())
 MESSAGES = 240
 BODY = "m" * 1_000_000
-FLAGS = ["--memory", "256MiB"]
+FLAGS = ["--memory", "256MiB", "--log-format", "json"]
 SEGMENT = "000000000001.seg"  # behind the checkpoint by then
 LOOKS = 200
 
@@ -74,14 +74,14 @@ class Unreadable(unittest.TestCase):
 
     def test_it_is_reported_passed_over_and_set_aside_by_repair(self):
         server = self.start()
-        self.assertRegex(server.errors(), f"shard 0: the header of segment {SEGMENT} is damaged.*pawl wal repair")
+        self.assertRegex(server.errors(), f'"code":"segment_header_damaged".*shard 0: the header of segment {SEGMENT} is damaged.*pawl wal repair')
         status, text = probe(server, "/healthz")
         self.assertEqual(status, 503, text)
         self.assertIn("pawl wal repair", text)
         self.assertEqual(probe(server, "/readyz")[0], 200)
         bodies = self.drain(server)
         self.assertEqual(len(set(bodies)), MESSAGES - self.lost, "one empty answer hides the messages behind")
-        self.wait_for(lambda: re.search(r"messages cannot be read.*sequence number \d+ of queue q", server.errors()))
+        self.wait_for(lambda: re.search(r'"code":"message_unreadable".*sequence number \d+ of queue q', server.errors()))
         self.wait_for(lambda: f'pawl_shard_messages_set_aside_total{{shard="0"}} {self.lost}\n' in probe(server, "/metrics")[1])
         self.assertEqual(server.stop(), 0)
 

@@ -41,6 +41,29 @@ TEST(EventCode, IsEmittedSomewhere) {
   }
 }
 
+// The tests that may see an event; those of the log emit codes at random.
+std::string observing_tests() {
+  std::string all;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(PAWL_SOURCES "/tests")) {
+    const std::string name = entry.path().filename().string();
+    const bool is_test = name.ends_with("_test.cc") || name.ends_with("_test.py");
+    if (is_test && entry.path().parent_path().filename() != "events")
+      all += text_of_file(entry.path());
+  }
+  return all;
+}
+
+// A test of the real server has the code in quotes, a unit test has the enumerator.
+TEST(EventCode, IsSeenByATest) {
+  const std::string tests = observing_tests();
+  for (std::size_t i = 0; i < event_codes; ++i) {
+    const std::string_view name = name_of(static_cast<EventCode>(i));
+    EXPECT_TRUE(tests.contains(fmt::format("\"{}\"", name)) ||
+                tests.contains(fmt::format("EventCode::{}", name)))
+        << name;
+  }
+}
+
 TEST(EventCode, HasARowInTheDocumentAndNoRowIsLeftOver) {
   const std::string codes = text_of_file(PAWL_SOURCES "/net/events/CODES.md");
   std::size_t rows = 0;
