@@ -69,6 +69,7 @@ struct ConnectionContext {
   BinarySettings session;
   const HttpGuard* guard = nullptr;        // for the SQS port
   const HttpGuard* admin_guard = nullptr;  // for the admin port, whose requests are never signed
+  bool admin_tls = false;                  // the admin port is served with TLS where the others are
   std::string http_url;                    // address for SQS clients, reported at other ports
   const ReloadableSettings* settings = nullptr;
   ConnectionTimes times;
@@ -78,6 +79,10 @@ struct ConnectionContext {
   ConnectionLimits* admin_connection_limits = nullptr;  // for the admin port
   ConnectionLimits& limits_of(Protocol protocol) const {
     return protocol == Protocol::admin ? *admin_connection_limits : *connection_limits;
+  }
+  bool has_tls(Protocol protocol) const {
+    return protocol == Protocol::http || protocol == Protocol::binary ||
+           (protocol == Protocol::admin && admin_tls);
   }
   AdminPort admin;
 };

@@ -130,9 +130,8 @@ void Connections::place(int fd, Protocol protocol, std::uint32_t peer_slot, Hand
   row.connection = make(fd, protocol);
   row.bytes = object_bytes(protocol, context_->admin);
   object_bytes_ += row.bytes;
-  if (before == nullptr && tls_ != nullptr &&
-      (protocol == Protocol::http || protocol == Protocol::binary)) {
-    row.connection->start_tls(*tls_, protocol == Protocol::http ? "http/1.1" : "pawl",
+  if (before == nullptr && tls_ != nullptr && context_->has_tls(protocol)) {
+    row.connection->start_tls(*tls_, protocol == Protocol::binary ? "pawl" : "http/1.1",
                               openssl_bytes_);
   }
   row.local = protocol == Protocol::local;

@@ -200,6 +200,8 @@ Server::Loaded<TlsContext> Server::load_tls() const {
     return std::unexpected(fmt::format("only {} is given: TLS needs both --tls-cert and --tls-key",
                                        options_.tls_key.empty() ? "--tls-cert" : "--tls-key"));
   }
+  if (options_.admin_tls && options_.tls_key.empty())
+    return std::unexpected("--admin-tls yes needs a certificate: --tls-cert and --tls-key");
   if (options_.tls_key.empty()) return nullptr;
   return TlsContext::load(options_.tls_certificate, options_.tls_key);
 }

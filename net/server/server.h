@@ -69,6 +69,7 @@ struct ServerOptions {
   bool insecure_no_auth = false;
   std::string tls_certificate;  // PEM files; both or neither. http and binary then accept only TLS
   std::string tls_key;
+  bool admin_tls = false;                    // the admin port accepts only TLS too
   std::vector<std::string> allow_hosts;      // without auth: more names of this server
   std::vector<std::string> allow_origins;    // without auth: pages that may send requests
   std::vector<std::string> trusted_proxies;  // addresses or networks

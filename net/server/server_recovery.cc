@@ -96,6 +96,7 @@ ConnectionContext Server::context_of(std::uint32_t shard, std::uint64_t boot_id)
   context.session.boot_id = boot_id;
   context.guard = guard_.get();
   context.admin_guard = admin_guard_.get();
+  context.admin_tls = options_.admin_tls;
   context.http_url =
       fmt::format("{}://{}", options_.tls_key.empty() ? "http" : "https", address(Protocol::http));
   context.settings = settings_.get();
@@ -116,7 +117,9 @@ std::expected<void, StartError> Server::recover() {
   make_shared_state();
   const auto admin = std::ranges::find(listeners_, Protocol::admin, &Listener::protocol);
   CHECK(admin != listeners_.end(), "the ports are bound before recovery");
-  const StartWatch watch(admin->fd, *admin_guard_, shared_->recoveries);
+  const StartWatch watch(
+      {admin->fd, *admin_guard_, options_.admin_tls ? settings_->current().tls : nullptr},
+      shared_->recoveries);
   make_workers();
   start_threads();
   let_signals(Ends::recovery);

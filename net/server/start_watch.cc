@@ -9,10 +9,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "core/base/check.h"
+#include "net/connection/connection_host.h"
 #include "net/events/event_log.h"
 #include "net/io/listen.h"
 #include "proto/http/parser.h"
@@ -22,18 +26,67 @@ namespace {
 
 constexpr std::chrono::milliseconds report_every{5000};
 constexpr int patience_ms = 250;  // for the next bytes of a client
-constexpr int reads_max = 8;
+constexpr int reads_max = 16;
+
+// The bytes of a client, with TLS or without.
+class ProbeStream {
+ public:
+  explicit ProbeStream(const TlsContext* context) {
+    if (context != nullptr) tls_.emplace(*context, "http/1.1", openssl_bytes_);
+  }
+
+  // The plain bytes, until the next call.
+  std::string_view open(std::string_view received) {
+    if (!tls_) return received;
+    if (!tls_->begun() && begins_as_http(received)) {
+      append_response(tls_->out(), 400, "text/plain; charset=utf-8", {}, {},
+                      "This port of pawl speaks TLS.\n", false, false, {});
+      over_ = true;
+      return {};
+    }
+    plain_.clear();
+    tls_->feed(received);
+    for (Tls::Read read = Tls::Read::data; read == Tls::Read::data;) {
+      char bytes[1024];
+      std::size_t count = 0;
+      read = tls_->read(bytes, count);
+      plain_.append(bytes, count);
+      over_ = read == Tls::Read::failed || read == Tls::Read::closed;
+    }
+    tls_->feed({});
+    return plain_;
+  }
+  void write(std::string_view plain) {
+    if (!tls_) {
+      out_ += plain;
+    } else if (tls_->write(plain) == plain.size()) {
+      tls_->close();
+    }
+  }
+  std::string& out() { return tls_ ? tls_->out() : out_; }
+  bool over() const { return over_; }
+
+ private:
+  std::int64_t openssl_bytes_ = 0;
+  std::optional<Tls> tls_;
+  std::string plain_, out_;
+  bool over_ = false;
+};
+
+// The bytes are few and the socket new: its send buffer has space. False: there are none, or the
+// client is gone.
+bool send_now(int socket, std::string& bytes) {
+  const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  bytes.clear();
+  return sent > 0;
+}
 
 }  // namespace
 
-StartWatch::StartWatch(int listener, const HttpGuard& guard,
-                       std::span<const RecoveryProgress> shards, const ServiceManager& manager)
-    : listener_(listener),
-      end_fd_(eventfd(0, EFD_CLOEXEC)),
-      guard_(guard),
-      shards_(shards),
-      manager_(manager) {
-  CHECK(end_fd_ >= 0 && listen_on(listener_, 16) == 0, "{}", std::strerror(errno));
+StartWatch::StartWatch(Port port, std::span<const RecoveryProgress> shards,
+                       const ServiceManager& manager)
+    : port_(std::move(port)), end_fd_(eventfd(0, EFD_CLOEXEC)), shards_(shards), manager_(manager) {
+  CHECK(end_fd_ >= 0 && listen_on(port_.listener, 16) == 0, "{}", std::strerror(errno));
   thread_ = std::thread([this] { run(); });
 }
 
@@ -49,7 +102,7 @@ void StartWatch::run() {
   for (auto report_at = begun_ + report_every;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         report_at - std::chrono::steady_clock::now());
-    const bool asked = readable(listener_, std::max(0, static_cast<int>(left.count()) + 1));
+    const bool asked = readable(port_.listener, std::max(0, static_cast<int>(left.count()) + 1));
     if (over_) return;
     if (std::chrono::steady_clock::now() >= report_at) {  // also while a client asks often
       report_at += report_every;
@@ -58,7 +111,7 @@ void StartWatch::run() {
       manager_.progress(progress);
     }
     if (!asked) continue;
-    const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    const int socket = ::accept4(port_.listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (socket < 0) continue;  // the client has disconnected
     answer(socket);
     ::close(socket);
@@ -77,6 +130,7 @@ bool StartWatch::readable(int socket, int timeout_ms) {
 }
 
 void StartWatch::answer(int socket) {
+  ProbeStream stream(port_.tls.get());
   HttpParser parser;
   HttpParser::State state = HttpParser::State::need_more;
   char bytes[1024];
@@ -84,13 +138,19 @@ void StartWatch::answer(int socket) {
     if (!readable(socket, patience_ms)) return;
     const ssize_t n = ::recv(socket, bytes, sizeof bytes, MSG_DONTWAIT);
     if (n <= 0) return;
+    const std::string_view plain = stream.open({bytes, static_cast<std::size_t>(n)});
     std::size_t consumed = 0;
-    state = parser.feed({bytes, static_cast<std::size_t>(n)}, consumed);
+    if (!plain.empty()) state = parser.feed(plain, consumed);
+    send_now(socket, stream.out());
+    if (stream.over()) break;
   }
-  if (state != HttpParser::State::complete) return;
-  const HttpRequest& request = parser.request();
+  if (state == HttpParser::State::complete) stream.write(response_to(parser.request()));
+  if (send_now(socket, stream.out())) ::shutdown(socket, SHUT_WR);
+}
+
+std::string StartWatch::response_to(const HttpRequest& request) const {
   int status = 403;
-  std::string body = guard_.refuse(request);
+  std::string body = port_.guard.refuse(request);
   if (body.empty()) {
     const bool alive = request.path == "/livez";
     status = alive ? 200 : 503;
@@ -99,9 +159,7 @@ void StartWatch::answer(int socket) {
   std::string out;
   append_response(out, status, "text/plain; charset=utf-8", {}, {}, body, false,
                   request.method == "HEAD", {}, request.version_minor);
-  // The response is small and the socket new: its send buffer has space.
-  if (::send(socket, out.data(), out.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
-    ::shutdown(socket, SHUT_WR);
+  return out;
 }
 
 std::string StartWatch::text() const {

@@ -8,19 +8,27 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <span>
 #include <string>
 #include <thread>
 
 #include "net/connection/http_guard.h"
 #include "net/engine/shard_recovery.h"
+#include "net/io/tls.h"
 #include "net/server/service_manager.h"
 
 namespace pawl {
 
 class StartWatch {
  public:
-  StartWatch(int listener, const HttpGuard& guard, std::span<const RecoveryProgress> shards,
+  struct Port {
+    int listener;
+    const HttpGuard& guard;
+    std::shared_ptr<const TlsContext> tls = nullptr;  // null: without TLS
+  };
+
+  StartWatch(Port port, std::span<const RecoveryProgress> shards,
              const ServiceManager& manager = service_manager());
   ~StartWatch();
   StartWatch(const StartWatch&) = delete;
@@ -30,12 +38,12 @@ class StartWatch {
   void run();
   bool readable(int socket, int timeout_ms);
   void answer(int socket);
+  std::string response_to(const HttpRequest& request) const;
   std::string text() const;
 
-  int listener_;
+  Port port_;
   int end_fd_;
   bool over_ = false;
-  const HttpGuard& guard_;
   std::span<const RecoveryProgress> shards_;
   const ServiceManager& manager_;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/server/start_watch.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <string>
+#include <utility>
 
 #include "net/events/event_log.h"
 #include "net/io/listen.h"
 #include "tests/net/live_server.h"
 #include "tests/net/manager_socket.h"
+#include "tests/net/tls_peer.h"
 
 namespace pawl {
 namespace {
@@ -45,7 +48,7 @@ class StartWatchTest : public testing::Test {
 };
 
 TEST_F(StartWatchTest, SaysHowFarTheStartIs) {
-  const StartWatch watch(listener_, guard_, progress_);
+  const StartWatch watch({listener_, guard_}, progress_);
   EXPECT_NE(get("/readyz").find("503"), std::string::npos);
   progress_[0].read = 100 << 20;
   progress_[0].total = 200 << 20;
@@ -59,7 +62,7 @@ TEST_F(StartWatchTest, SaysHowFarTheStartIs) {
 }
 
 TEST_F(StartWatchTest, KeepsForeignPagesOut) {
-  const StartWatch watch(listener_, guard_, progress_);
+  const StartWatch watch({listener_, guard_}, progress_);
   EXPECT_TRUE(get("/readyz", "evil.example").starts_with("HTTP/1.1 403 "));
 }
 
@@ -67,7 +70,7 @@ TEST_F(StartWatchTest, TellsTheServiceManagerThatTheStartMayTakeLonger) {
   const ManagerSocket socket("@pawl-start-" + std::to_string(::getpid()));
   const ServiceManager manager({.socket = socket.name()}, 0);
   progress_[0].total = 200 << 20;
-  const StartWatch watch(listener_, guard_, progress_, manager);
+  const StartWatch watch({listener_, guard_}, progress_, manager);
   EXPECT_EQ(
       socket.next(),
       "STATUS=starting: 0 % of the log is read, 0 of 200 MiB\nEXTEND_TIMEOUT_USEC=60000000\n");
@@ -86,10 +89,34 @@ TEST_F(StartWatchTest, TellsTheServiceManagerThatTheStartMayTakeLonger) {
   EXPECT_TRUE(later.ends_with("\nEXTEND_TIMEOUT_USEC=60000000\n")) << later;
 }
 
+TEST_F(StartWatchTest, SpeaksTlsWhereTheServerWill) {
+  const CertificateFiles files = make_certificate(testing::TempDir(), "localhost");
+  const auto tls = TlsContext::load(files.certificate, files.key);
+  ASSERT_TRUE(tls) << tls.error();
+  const StartWatch watch({listener_, guard_, *tls}, progress_);
+  for (const auto& [path, status] : {
+           std::pair{"/livez",  "200"},
+           std::pair{"/readyz", "503"}
+  }) {
+    TlsPeer peer(connect());
+    ASSERT_TRUE(peer.connected());
+    ASSERT_TRUE(peer.send(fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n", path)));
+    char answer[1024];
+    const long got = peer.read(answer, sizeof answer);
+    ASSERT_GT(got, 0);
+    EXPECT_TRUE(std::string_view(answer, static_cast<std::size_t>(got))
+                    .starts_with(fmt::format("HTTP/1.1 {} ", status)));
+    EXPECT_EQ(peer.read(answer, sizeof answer), 0) << "the stream ends in order";
+  }
+  const std::string plain = get("/livez");
+  EXPECT_TRUE(plain.starts_with("HTTP/1.1 400 ")) << plain;
+  EXPECT_TRUE(plain.contains("This port of pawl speaks TLS.")) << plain;
+}
+
 TEST_F(StartWatchTest, EndsWhileSomebodyIsSlow) {
   int socket = -1;
   {
-    const StartWatch watch(listener_, guard_, progress_);
+    const StartWatch watch({listener_, guard_}, progress_);
     socket = connect();
     send_all(socket, "GET");
   }
@@ -97,7 +124,7 @@ TEST_F(StartWatchTest, EndsWhileSomebodyIsSlow) {
 }
 
 TEST_F(StartWatchTest, HangsUpOnWhatIsNoRequest) {
-  const StartWatch watch(listener_, guard_, progress_);
+  const StartWatch watch({listener_, guard_}, progress_);
   EXPECT_EQ(ask("\x16\x03\x01 nonsense\r\n\r\n"), "");
   EXPECT_EQ(ask("GET / HTTP/1.1\r\nX: " + std::string(100'000, 'x')), "");
   EXPECT_TRUE(get("/livez").starts_with("HTTP/1.1 200 ")) << "and goes on with others";

@@ -86,6 +86,7 @@ BROKEN = [
     ('[listen]\nhttp = "127.0.0.1:80"\nbinary = "127.0.0.1:80"\n', ("3:10", "--binary 127.0.0.1:80: --http", "its own port")),
     ('[listen]\nhttp = ["127.0.0.1:80", "0.0.0.0:80"]\n', ("2:8", "uses this port"), ("2:8", "without credentials", "--auth sigv4")),
     ('[listen]\ntls-cert = "c.pem"\n', ("2:12", "--tls-cert is given without --tls-key", "TLS needs both")),
+    ('[listen]\nadmin-tls = true\n', ("2:13", "--admin-tls yes needs a certificate", "--tls-cert FILE")),
     ('[listen]\ntls-key = "k.pem"\n', ("2:11", "--tls-key is given without --tls-cert", "TLS needs both")),
     ('[sqs]\nauth = "sigv4"\n', ("2:8", "--auth sigv4 needs access keys", "--keys FILE")),
     ('[sqs]\nkeys = "k.toml"\n', ("2:8", "--keys has no effect with --auth none", "Add --auth sigv4")),
@@ -128,14 +129,16 @@ VALUES = {
     "server.data": "/tmp/d", "server.dev": "yes", "server.shards": "2", "server.poll": "never", "server.io": "threads",
     "server.landlock": "off", "server.memory": "64MiB", "server.log-format": "json", "server.trust-clock": "yes",
     "listen.http": "127.0.0.1:1", "listen.admin": "127.0.0.1:2", "listen.admin-token": "token", "listen.binary": "127.0.0.1:3", "listen.unix": "/tmp/s",
-    "listen.unix-mode": "660", "listen.tls-cert": "c.pem", "listen.tls-key": "k.pem", "listen.max-connections": "9",
+    "listen.unix-mode": "660", "listen.tls-cert": "c.pem", "listen.tls-key": "k.pem", "listen.admin-tls": "yes",
+    "listen.max-connections": "9",
     "listen.max-connections-per-address": "8", "listen.allow-host": "a.example", "listen.allow-origin": "https://a.example",
     "listen.trusted-proxy": "10.0.0.0/8", "sqs.auth": "sigv4", "sqs.keys": "k.toml", "sqs.max-queues-per-account": "7",
     "sqs.metrics-queues": "6", "sqs.strict-sqs": "yes", "sqs.region": "eu-west-1", "sqs.account": "111111111111",
     "sqs.base-url": "https://queues.example",
 }
 # Settings that need another one.
-NEEDS = {"listen.tls-cert": "listen.tls-key", "listen.tls-key": "listen.tls-cert", "sqs.auth": "sqs.keys", "sqs.keys": "sqs.auth"}
+NEEDS = {"listen.tls-cert": ["listen.tls-key"], "listen.tls-key": ["listen.tls-cert"], "listen.admin-tls": ["listen.tls-cert", "listen.tls-key"],
+         "sqs.auth": ["sqs.keys"], "sqs.keys": ["sqs.auth"]}
 
 
 def variable_of(setting):
@@ -213,8 +216,7 @@ class Config(unittest.TestCase):
         other = {"server.dev": "no", "sqs.strict-sqs": "no", "server.trust-clock": "no"}
         for setting, value in VALUES.items():
             section, key = setting.split(".")
-            needed = NEEDS.get(setting)
-            flags = [f"--{needed.split('.')[1]}={VALUES[needed]}"] if needed else []
+            flags = [f"--{needed.split('.')[1]}={VALUES[needed]}" for needed in NEEDS.get(setting, [])]
             config = self.write(f"# a setting\n[{section}]\n  {key} = '{value}'\n")
             in_file = (value, f"pawl.toml:3:{len(key) + 6}")
             self.assertEqual(self.shown("--config", config, *flags)[setting], in_file)

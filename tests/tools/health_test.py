@@ -49,7 +49,7 @@ class Health(unittest.TestCase):
     def make_certificate(self, days):
         key, certificate = os.path.join(self.place, "k.pem"), os.path.join(self.place, "c.pem")
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-keyout", key, "-out", certificate,
-                        "-days", str(days), "-subj", "/CN=localhost"], check=True, capture_output=True, timeout=30)
+                        "-days", str(days), "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, capture_output=True, timeout=30)
         return ["--tls-cert", certificate, "--tls-key", key]
 
     @staticmethod
@@ -157,6 +157,38 @@ class Health(unittest.TestCase):
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn(f"--admin-token {path}: ", done.stderr)
             self.assertIn(words, done.stderr)
+
+    def test_the_admin_port_may_speak_tls(self):
+        token = os.path.join(self.place, "token")
+        with open(token, "w", encoding="ascii", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            file.write("a" * 32)
+        words = self.make_certificate(100)
+        certificate = words[1]
+        pawl = self.start("--log-format", "json", *words, "--admin-tls", "--admin-token", token)
+        admin = pawl.ready["admin"]
+
+        def curl(path, *more, scheme="https"):
+            done = subprocess.run(["curl", "-s", "-w", "%{http_code}", "--cacert", certificate, *more, f"{scheme}://{admin}{path}"],
+                                  text=True, capture_output=True, timeout=30, check=False)
+            return done.returncode, done.stdout
+
+        for path in ("/livez", "/readyz"):
+            self.assertEqual(curl(path), (0, "ok\n200"))
+        self.assertTrue(curl("/metrics")[1].endswith("401"))
+        code, text = curl("/metrics", "-H", f"Authorization: Bearer {'a' * 32}")
+        self.assertTrue(code == 0 and text.endswith("200"), text[-100:])
+        code, text = curl("/livez", scheme="http")
+        self.assertTrue(code == 0 and text.startswith("This port of pawl speaks TLS.") and text.endswith("400"), text)
+
+        for trusted, address, code in ((certificate, f"https://{admin}", 0), (token, f"https://{admin}", 1), (certificate, admin, 1)):
+            environment = {**os.environ, "SSL_CERT_FILE": trusted, "PAWL_LISTEN_ADMIN_TOKEN": token}
+            for verb in (["check", "health"], ["check"], ["metrics", "ls"]):
+                done = subprocess.run([PAWL, *verb, "--admin", address], text=True, capture_output=True, timeout=30, check=False, env=environment)
+                self.assertEqual(done.returncode, code, (verb, done.stdout + done.stderr))
+        of_server = {**os.environ, "PAWL_LISTEN_TLS_CERT": certificate, "PAWL_LISTEN_ADMIN_TLS": "yes", "PAWL_LISTEN_ADMIN": admin}
+        done = subprocess.run([PAWL, "check", "health"], text=True, capture_output=True, timeout=30, check=False, env=of_server)
+        self.assertEqual((done.returncode, done.stdout), (0, "ok\n"), done.stderr)
+        self.assertIn("wrong_protocol", [event["code"] for event in self.events(pawl)])
 
     def test_a_client_at_the_wrong_port_is_reported(self):
         pawl = self.start("--log-format", "json")

@@ -164,6 +164,8 @@ const ServeKey keys[] = {
      "no TLS", [](Options& o, const Text& t) { o.tls_certificate = t; return !t.empty(); }},
     {"listen", "tls-key", "tls-key", "FILE", "Private key of the certificate (PEM, no passphrase)", "no TLS",
      [](Options& o, const Text& t) { o.tls_key = t; return !t.empty(); }},
+    {"listen", "admin-tls", "admin-tls", "yes|no", "The admin port accepts TLS only, with the certificate of --tls-cert", "no",
+     [](Options& o, const Text& t) { return assign_yes_no(o.admin_tls, t); }},
     {"listen", "max-connections", "max-connections", "N", "Limit of connections of all ports together, 1 to 1000000", "20000",
      [](Options& o, const Text& t) { return assign_count(o.connections_max, t, connections_most); }},
     {"listen", "max-connections-per-address", "max-connections-per-address", "N", "Limit of connections from one address, 1 to 1000000",

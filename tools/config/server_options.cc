@@ -102,6 +102,10 @@ void check_together(const Options& options, const GivenValues& given, Faults& fa
                                           "other one too, or neither.",
                                           has, lacks_key ? "tls-key" : "tls-cert")));
   }
+  if (options.admin_tls && !given.contains("tls-cert") && !given.contains("tls-key"))
+    faults.push_back(fault_at(given, "admin-tls",
+                              "--admin-tls yes needs a certificate: --tls-cert FILE and --tls-key "
+                              "FILE."));
   check_ports(options, given, faults);
 }
 

@@ -6,8 +6,10 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <string_view>
 
 #include "core/base/check.h"
+#include "net/sqs_client/curl_stream.h"
 #include "net/sqs_client/endpoint.h"
 #include "net/sqs_client/http_response.h"
 #include "net/sqs_client/plain_stream.h"
@@ -41,6 +43,18 @@ std::expected<std::string, std::string> token_header() {
   return fmt::format("Authorization: Bearer {}\r\n", token);
 }
 
+// The certificates that https trusts; empty: those of the system.
+std::string trusted_certificates() {
+  for (const char* const name : {"PAWL_LISTEN_TLS_CERT", "SSL_CERT_FILE"})
+    if (const char* const path = std::getenv(name); path != nullptr && *path != 0) return path;
+  return {};
+}
+
+bool is_yes(const char* value) {
+  const std::string_view text = value == nullptr ? "" : value;
+  return text == "yes" || text == "true";
+}
+
 }  // namespace
 
 std::string default_admin() {
@@ -48,16 +62,21 @@ std::string default_admin() {
   std::string address = given != nullptr && *given != 0 ? given : "127.0.0.1:9325";
   for (const std::string any : {"0.0.0.0:", "[::]:"})
     if (address.starts_with(any)) address.replace(0, any.size(), "127.0.0.1:");
-  return address;
+  return is_yes(std::getenv("PAWL_LISTEN_ADMIN_TLS")) ? "https://" + address : address;
 }
 
 std::expected<AdminPageText, std::string> get_admin_page(const AdminPageRequest& asked,
                                                          const std::string& path) {
   CHECK(path.starts_with('/'), "path {}", path);
-  const auto endpoint = sqs_client::parse_endpoint("http://" + asked.admin);
+  const bool has_scheme = asked.admin.contains("://");
+  const auto endpoint =
+      sqs_client::parse_endpoint(has_scheme ? asked.admin : "http://" + asked.admin);
   if (!endpoint) return std::unexpected(endpoint.error());
   const auto deadline = AdminClock::now() + asked.timeout;
-  auto stream = sqs_client::open_plain_stream(*endpoint, {.connect_timeout = asked.timeout});
+  sqs_client::StreamOptions options{.connect_timeout = asked.timeout};
+  options.ca_file = trusted_certificates();
+  auto stream = endpoint->tls ? sqs_client::open_curl_stream(*endpoint, options)
+                              : sqs_client::open_plain_stream(*endpoint, options);
   if (!stream) return std::unexpected(stream.error().text);
   const auto token = token_header();
   if (!token) return std::unexpected(token.error());

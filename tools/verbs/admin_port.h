@@ -13,7 +13,7 @@
 namespace pawl {
 
 struct AdminPageRequest {
-  std::string admin;  // ADDR:PORT
+  std::string admin;  // ADDR:PORT, or https://HOST:PORT of a port with TLS
   std::chrono::milliseconds timeout{2000};
   std::size_t bytes_max = 64 << 10;
 };

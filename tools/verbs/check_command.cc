@@ -124,7 +124,7 @@ int check_server(const HealthRequest& asked) {
 void add_admin(Verb verb, HealthRequest& asked) {
   verb.option("--admin", asked.admin,
               "Admin port of the server; the variable PAWL_LISTEN_ADMIN changes the default")
-      .value_name("ADDR:PORT")
+      .value_name("[https://]ADDR:PORT")
       .show_default();
   verb.option("--timeout", asked.timeout_ms, "Milliseconds to wait for the answer")
       .value_name("MS")

@@ -170,7 +170,7 @@ void add_config_command(CommandLine& line) {
   diff.option("FILE,--file", compared->file, "The TOML file").required();
   diff.option("--admin", compared->admin,
               "Admin port of the server; the variable PAWL_LISTEN_ADMIN changes the default")
-      .value_name("ADDR:PORT")
+      .value_name("[https://]ADDR:PORT")
       .show_default();
   add_output(diff, compared->output, "{section, key, running, source, file, file_source}");
   diff.on_given([compared] { return diff_file(*compared); });

@@ -127,7 +127,7 @@ void add_metrics_command(CommandLine& line) {
       .option("--admin", asked->admin,
               "Admin port of a running server: lists all its metrics and the series that they "
               "have now. Without it only those of queues are listed")
-      .value_name("ADDR:PORT");
+      .value_name("[https://]ADDR:PORT");
   listed
       .option("--metrics-queues", asked->queues,
               "The server's --metrics-queues, for the largest number of series")

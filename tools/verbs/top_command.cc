@@ -264,7 +264,7 @@ void add_top_command(CommandLine& line) {
   const auto asked = std::make_shared<TopOptions>();
   add_endpoint(verb, asked->endpoint);
   verb.option("--admin", asked->admin, "Admin port of the same server: adds a line for each shard")
-      .value_name("ADDR:PORT");
+      .value_name("[https://]ADDR:PORT");
   verb.option("--sort", asked->sort, "Column: " + join_columns())
       .value_name("COLUMN")
       .check(check_column)
