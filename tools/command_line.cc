@@ -83,6 +83,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
 
 OptionRow row_of(const CLI::Option& option) {
   OptionRow row{{}, option.get_type_name(), option.get_description(), option.get_positional()};
+  row.repeats = option.get_multi_option_policy() == CLI::MultiOptionPolicy::Join;
   for (const std::string& name : option.get_snames()) row.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) row.names.push_back("--" + name);
   if (row.positional) row.value = option.get_name(true);

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "tools/arguments.h"
-#include "tools/manual.h"
+#include "tools/verb_row.h"
 
 namespace CLI {
 class App;

@@ -143,9 +143,8 @@ OutputFormat OutputOptions::format() const {
 void add_output(Verb verb, OutputOptions& options, const std::string& members) {
   const Option output =
       verb.option("-o,--output", options.name,
-                  "table, json (one array of objects) or jsonl (an object a line). An object has " +
-                      members)
-          .value_name("FORMAT")
+                  "A table, one array of objects, or an object a line. An object has " + members)
+          .value_name("table|json|jsonl")
           .check([](const std::string& text) -> std::string {
             if (find_format(text) != std::end(output_formats)) return {};
             return fmt::format("\"{}\" is no format of output: write table, json or jsonl.", text);

@@ -160,7 +160,8 @@ class Packages(unittest.TestCase):
         self.assertIn("pawl", inside("getent", "passwd", "pawl"))
         self.assertEqual(inside("stat", "-c", "%U %a", "/var/lib/pawl").strip(), "pawl 700")
         self.assertIn("pawl wal verify", inside("sh", "-c", "zcat /usr/share/man/man1/pawl.1.gz").replace("\\", ""))
-        self.assertTrue((SYSTEM / "usr/share/bash-completion/completions/pawl").exists())
+        for file in ("bash-completion/completions/pawl", "zsh/vendor-completions/_pawl", "fish/vendor_completions.d/pawl.fish"):
+            self.assertTrue((SYSTEM / "usr/share" / file).exists(), file)
         for name in re.findall(r"^\| `/usr/share/pawl/(.*?)` \|", (ROOT / "tools/MONITORING.md").read_text(), re.M):
             self.assertEqual((SYSTEM / "usr/share/pawl" / name).read_bytes(), (ROOT / "tools/deploy" / name).read_bytes())
         self.assertTrue((SYSTEM / f"usr/lib/{os.uname().machine}-linux-gnu/libpawl.so.0").exists())

@@ -37,16 +37,6 @@ TEST(Manual, TextThatLooksLikeARequestIsText) {
   expect_in(page, "\n\\&.begins with a dot\n\\&'and a quote \\e\n");
 }
 
-TEST(Manual, TheCompletionKnowsTheWordsBehindEachVerb) {
-  const std::string script = bash_completion(rows);
-  expect_in(script, "'pawl') _pawl_words 'wal serve -h --help' ;;");
-  expect_in(script, "'pawl wal') _pawl_words 'dump' ;;");
-  expect_in(script, "'pawl wal dump --io') _pawl_words 'auto uring'; return ;;");
-  expect_in(script, "'pawl wal dump --data') _pawl_files; return ;;");
-  expect_in(script, "'pawl serve --port') :; return ;;");
-  expect_in(script, "'pawl wal dump') [[ $word == -* ]] || { _pawl_files; return; }; _pawl_words");
-}
-
 TEST(CommandLineVerbs, AreThoseOfTheHelpTextInTheirOrder) {
   CommandLine line("pawl: a queue.", "0.1.0");
   std::string value;

@@ -139,10 +139,8 @@ void add_peek_command(CommandLine& line) {
   const auto asked = std::make_shared<PeekOptions>();
   verb.option("QUEUE,--queue", asked->queue, "Name or URL of the queue").required();
   add_endpoint(verb, asked->endpoint);
-  verb.option("--state", asked->state,
-              "Only messages in this state: visible, in-flight, delayed, moving, unreadable or "
-              "not-durable")
-      .value_name("STATE")
+  verb.option("--state", asked->state, "Only messages in this state")
+      .value_name("visible|in-flight|delayed|moving|unreadable|not-durable")
       .check(check_state);
   verb.option("-n,--count", asked->count, "How many messages at most")
       .check(whole_number(1, 1'000'000))

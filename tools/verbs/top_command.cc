@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/check.h"
+#include "core/base/format.h"
 #include "tools/commands.h"
 #include "tools/metrics_text.h"
 #include "tools/printer.h"
@@ -143,16 +144,11 @@ std::string shard_text(const ShardLoad& load) {
                      load.flush_s * 1000);
 }
 
-std::string join_columns() {
-  std::string text;
-  for (const std::string& name : sort_columns()) text.append(text.empty() ? "" : ", ").append(name);
-  return text;
-}
-
 std::string check_column(const std::string& text) {
   const std::vector<std::string>& columns = sort_columns();
   if (std::ranges::find(columns, text) != columns.end()) return {};
-  return fmt::format("\"{}\" is no column to sort by. The columns are {}.", text, join_columns());
+  return fmt::format("\"{}\" is no column to sort by. The columns are {}.", text,
+                     join_texts(columns, ", "));
 }
 
 // --- without a terminal ---
@@ -265,8 +261,8 @@ void add_top_command(CommandLine& line) {
   add_endpoint(verb, asked->endpoint);
   verb.option("--admin", asked->admin, "Admin port of the same server: adds a line for each shard")
       .value_name("[https://]ADDR:PORT");
-  verb.option("--sort", asked->sort, "Column: " + join_columns())
-      .value_name("COLUMN")
+  verb.option("--sort", asked->sort, "Column to sort by")
+      .value_name(join_texts(sort_columns(), "|"))
       .check(check_column)
       .show_default();
   verb.option("--filter", asked->filter, "Only queues whose names contain this text")
