@@ -52,30 +52,82 @@ std::string as_written(const std::string& text) {
   return text.empty() ? "" : ".PP\n.nf\n" + roff(text) + "\n.fi\n";
 }
 
-}  // namespace
+std::string options_of(const VerbRow& verb) {
+  std::string text;
+  for (const OptionRow& option : verb.options)
+    text += format_text(".TP\n{}\n{}\n", heading_of(option), roff(option.help));
+  return text;
+}
 
-std::string manual_page(std::span<const VerbRow> verbs, const std::string& version) {
-  CHECK(!verbs.empty(), "the first row is the program");
+// "pawl queue" has the page pawl-queue.
+std::string page_name(const VerbRow& verb) {
+  std::string name = verb.path;
+  for (char& c : name)
+    if (c == ' ') c = '-';
+  return name;
+}
+
+std::string begin_of(const std::string& name, std::string_view summary,
+                     const std::string& version) {
+  std::string title = name;
+  for (char& c : title)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return format_text(".TH {} 1 \"\" \"pawl {}\" \"User Commands\"\n.SH NAME\n{} \\- {}\n",
+                     roff(title), version, roff(name), roff(summary));
+}
+
+// `rows`: the verb of the page, and the verbs inside it.
+ManualPage verb_page(std::span<const VerbRow> rows, const std::string& version) {
+  CHECK(!rows.empty(), "a page of no verb");
+  const VerbRow& verb = rows.front();
+  CHECK(!verb.help.empty(), "{} has no help", verb.path);
+  ManualPage page{page_name(verb), {}};
+  page.text = begin_of(page.name, verb.help, version) + ".SH SYNOPSIS\n";
+  for (const VerbRow& row : rows)
+    if (rows.size() == 1 || &row != &verb) page.text += synopsis_of(row) + "\n.br\n";
+  page.text += ".SH DESCRIPTION\n" + roff(verb.help) + ".\n" + as_written(verb.footer);
+  if (rows.size() > 1) page.text += ".SH VERBS\n";
+  for (const VerbRow& row : rows.subspan(1)) {
+    CHECK(row.path.starts_with(verb.path + " "), "{} is on the page of {}", row.path, verb.path);
+    CHECK(!row.help.empty(), "{} has no help", row.path);
+    page.text += format_text(".SS {}\n{}.\n", roff(row.path), roff(row.help)) + options_of(row) +
+                 as_written(row.footer);
+  }
+  page.text += ".SH OPTIONS\n" + options_of(verb) + ".SH SEE ALSO\n" + bold("pawl") + "(1)\n";
+  return page;
+}
+
+ManualPage program_page(std::span<const VerbRow> verbs, const std::string& version) {
   const VerbRow& program = verbs.front();
   std::string_view summary = program.help;  // "pawl: a message queue."
   if (const std::size_t colon = summary.find(": "); colon != summary.npos)
     summary.remove_prefix(colon + 2);
   if (summary.ends_with('.')) summary.remove_suffix(1);
-  std::string text = format_text(".TH PAWL 1 \"\" \"pawl {}\" \"User Commands\"\n", version);
-  text += format_text(".SH NAME\n{} \\- {}\n", program.path, roff(summary));
+  std::string text = begin_of(program.path, summary, version);
   text += format_text(".SH SYNOPSIS\n{} {} [{}...]\n", bold(program.path), italic("VERB"),
                       italic("OPTION"));
   text += ".SH DESCRIPTION\n" + roff(program.footer) + "\n.SH VERBS\n";
-  for (const VerbRow& verb : verbs.subspan(1)) {
-    CHECK(verb.path.starts_with(program.path + " "), "{} is no verb of it", verb.path);
-    text +=
-        format_text(".SS {}\n{}\n.PP\n{}.\n", roff(verb.path), synopsis_of(verb), roff(verb.help));
-    CHECK(!verb.help.empty(), "{} has no help", verb.path);
-    for (const OptionRow& option : verb.options)
-      text += format_text(".TP\n{}\n{}\n", heading_of(option), roff(option.help));
-    text += as_written(verb.footer);
+  for (const VerbRow& verb : verbs)
+    if (is_inside(verb, program))
+      text += format_text(".TP\n{}(1)\n{}.\n", bold(page_name(verb)), roff(verb.help));
+  return {program.path, text + ".SH OPTIONS\n" + options_of(program)};
+}
+
+}  // namespace
+
+std::vector<ManualPage> manual_pages(std::span<const VerbRow> verbs, const std::string& version) {
+  CHECK(!verbs.empty(), "the first row is the program");
+  const VerbRow& program = verbs.front();
+  std::vector<ManualPage> pages = {program_page(verbs, version)};
+  for (std::size_t begin = 1; begin < verbs.size();) {
+    const VerbRow& verb = verbs[begin];
+    CHECK(is_inside(verb, program), "{} stands before the verb that contains it", verb.path);
+    std::size_t end = begin + 1;
+    while (end < verbs.size() && verbs[end].path.starts_with(verb.path + " ")) ++end;
+    pages.push_back(verb_page(verbs.subspan(begin, end - begin), version));
+    begin = end;
   }
-  return text;
+  return pages;
 }
 
 }  // namespace pawl

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The completions of bash, zsh and fish: each shell itself completes the words of a line.
+"""The completions of bash, zsh and fish, which each shell itself uses, and the manual pages.
 
 A shell that is missing is skipped with a message; tools/deps check installs all three.
 """
@@ -193,6 +193,47 @@ class Completion(unittest.TestCase):
         done = subprocess.run([PAWL, "manual", "tcsh"], capture_output=True, text=True, timeout=SECONDS, check=False)
         self.assertEqual(done.returncode, 2)
         self.assertIn("man, bash, zsh or fish", done.stderr)
+
+
+class Manual(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        subprocess.run([PAWL, "manual", "man", "--out", place.name], check=True, timeout=SECONDS)
+        self.pages = sorted(pathlib.Path(place.name).glob("*.1"))
+
+    def page(self, verb):
+        return next(page for page in self.pages if page.stem == "-".join(verb.split()[:2]))
+
+    def test_every_flag_of_a_verb_is_on_its_page(self):
+        for verb, flags in flags_of_verbs().items():
+            text = self.page(verb).read_text().replace("\\-", "-")
+            self.assertIn(f"\\fB{verb}\\fR", text)
+            for flag in flags:
+                self.assertIn(f"\\fB{flag}\\fR", text, verb)
+
+    def test_the_page_of_the_program_names_the_others(self):
+        text = self.pages[-1].read_text().replace("\\-", "-")
+        self.assertEqual(self.pages[-1].name, "pawl.1")
+        self.assertEqual(set(re.findall(r"^\\fB(pawl-\w+)\\fR\(1\)$", text, re.M)), {page.stem for page in self.pages[:-1]})
+
+    def test_a_page_is_printed_alone(self):
+        done = subprocess.run([PAWL, "manual", "man", "pawl-queue"], check=True, capture_output=True, text=True, timeout=SECONDS)
+        self.assertEqual(done.stdout, self.page("pawl queue").read_text())
+        done = subprocess.run([PAWL, "manual", "man", "queue"], capture_output=True, text=True, timeout=SECONDS, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("pawl-VERB", done.stderr)
+        done = subprocess.run([PAWL, "manual", "man", "--out", "/nonexistent"], capture_output=True, text=True, timeout=SECONDS, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("/nonexistent/pawl.1 cannot be written: No such file or directory", done.stderr)
+
+    def test_man_has_no_warnings(self):
+        if not shutil.which("man"):
+            self.skipTest("man is not installed; tools/deps check installs it")
+        for page in self.pages:
+            done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", str(page)], capture_output=True, text=True,
+                                  timeout=SECONDS, check=True, env={**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "80"})
+            self.assertEqual(done.stderr, "", page)
 
 
 if __name__ == "__main__":

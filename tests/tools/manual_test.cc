@@ -24,17 +24,39 @@ void expect_in(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), text.npos) << part << "\nin\n" << text;
 }
 
-TEST(Manual, ThePageHasEveryVerbWithItsOptions) {
-  const std::string page = manual_page(rows, "0.1.0");
+TEST(Manual, ThePageOfTheProgramListsTheVerbs) {
+  const std::vector<ManualPage> pages = manual_pages(rows, "0.1.0");
+  ASSERT_EQ(pages.size(), 3u);
+  EXPECT_EQ(pages[0].name, "pawl");
+  const std::string& page = pages[0].text;
   EXPECT_TRUE(page.starts_with(".TH PAWL 1 \"\" \"pawl 0.1.0\""));
   expect_in(page, "\npawl \\- a queue\n");
-  expect_in(page, ".SS pawl wal dump\n\\fBpawl wal dump\\fR [\\fIDIR\\fR] [\\fIOPTION\\fR...]\n");
-  expect_in(page, ".TP\n\\fB\\-\\-io\\fR \\fIauto|uring\\fR\nBackend\n");
+  expect_in(page, ".TP\n\\fBpawl\\-wal\\fR(1)\nReads logs.\n");
+  expect_in(page, ".SH OPTIONS\n.TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nHelp\n");
+  EXPECT_EQ(page.find("dump"), page.npos);
+}
+
+TEST(Manual, ThePageOfAVerbHasTheVerbsInsideItWithTheirOptions) {
+  const ManualPage page = manual_pages(rows, "0.1.0")[1];
+  EXPECT_EQ(page.name, "pawl-wal");
+  EXPECT_TRUE(page.text.starts_with(".TH PAWL\\-WAL 1 "));
+  expect_in(page.text, "\npawl\\-wal \\- Reads logs\n");
+  expect_in(page.text,
+            ".SH SYNOPSIS\n\\fBpawl wal dump\\fR [\\fIDIR\\fR] [\\fIOPTION\\fR...]\n.br\n");
+  expect_in(page.text, ".SS pawl wal dump\nPrints a log.\n");
+  expect_in(page.text, ".TP\n\\fB\\-\\-io\\fR \\fIauto|uring\\fR\nBackend\n");
+}
+
+TEST(Manual, ThePageOfAVerbWithoutOthersHasItsOptions) {
+  const ManualPage page = manual_pages(rows, "0.1.0")[2];
+  EXPECT_EQ(page.name, "pawl-serve");
+  expect_in(page.text, ".SH SYNOPSIS\n\\fBpawl serve\\fR [\\fIOPTION\\fR...]\n");
+  expect_in(page.text, ".SH OPTIONS\n.TP\n\\fB\\-\\-port\\fR \\fIN\\fR\nA port\n");
+  EXPECT_EQ(page.text.find(".SH VERBS"), page.text.npos);
 }
 
 TEST(Manual, TextThatLooksLikeARequestIsText) {
-  const std::string page = manual_page(rows, "0.1.0");
-  expect_in(page, "\n\\&.begins with a dot\n\\&'and a quote \\e\n");
+  expect_in(manual_pages(rows, "0.1.0")[1].text, "\n\\&.begins with a dot\n\\&'and a quote \\e\n");
 }
 
 TEST(CommandLineVerbs, AreThoseOfTheHelpTextInTheirOrder) {
