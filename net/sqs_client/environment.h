@@ -17,9 +17,15 @@ inline constexpr const char* default_region = "us-east-1";
 
 // AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN.
 SigningKey key_of_environment();
-// AWS_REGION, else AWS_DEFAULT_REGION, else default_region.
+// AWS_REGION, else AWS_DEFAULT_REGION.
 std::string region_of_environment();
 // AWS_ENDPOINT_URL_SQS, else AWS_ENDPOINT_URL; empty: neither is set.
 std::string endpoint_of_environment();
+// AWS_PROFILE.
+std::string profile_of_environment();
+// AWS_CONFIG_FILE, else ~/.aws/config.
+std::string config_file_of_environment();
+// AWS_SHARED_CREDENTIALS_FILE, else ~/.aws/credentials.
+std::string credentials_file_of_environment();
 
 }  // namespace pawl::sqs_client

@@ -63,14 +63,6 @@ Response taken(const HttpResponse& response) {
 
 }  // namespace
 
-ClientOptions options_of_environment(std::string_view url) {
-  ClientOptions options;
-  options.url = url;
-  options.key = key_of_environment();
-  options.region = region_of_environment();
-  return options;
-}
-
 SqsClient::SqsClient(ClientOptions options, Endpoint endpoint)
     : options_(std::move(options)),
       endpoint_(std::move(endpoint)),

@@ -42,9 +42,6 @@ struct ClientOptions {
   std::size_t response_bytes_max = 16 << 20;
 };
 
-// Key and region of the environment.
-ClientOptions options_of_environment(std::string_view url);
-
 struct Response {
   int status = 0;
   std::string body;

@@ -141,6 +141,7 @@ ROWS = [
     ("wal repair --data {dir}", 3, "{dir}", "data directory"),
     ("bench send --binary " + NOBODY, 1, NOBODY, "Is `pawl serve` running there?"),
     ("bench send --url http://127.0.0.1:1/0/q", 1, NOBODY, "Is `pawl serve` running there?"),
+    ("queue ls --profile=", 2, "--profile needs NAME", "~/.aws/config"),
     ("replay list --queue q --binary " + NOBODY, 1, NOBODY, "Is `pawl serve` running there?"),
 ]
 

@@ -12,7 +12,7 @@
 
 #include "core/base/check.h"
 #include "net/sqs_client/endpoint.h"
-#include "net/sqs_client/environment.h"
+#include "tools/verbs/profile_option.h"
 
 namespace pawl {
 namespace {
@@ -51,13 +51,13 @@ std::string explain(const ConnectionOptions& options, const Client::Error& error
     }
     case Code::unauthorized:
       return has_key ? fmt::format(
-                           "{} does not know the access key of AWS_ACCESS_KEY_ID, or "
-                           "AWS_SECRET_ACCESS_KEY is not its secret. The server has its keys in "
-                           "the file that `pawl serve --keys` names.",
+                           "{} does not know the access key of AWS_ACCESS_KEY_ID or the "
+                           "profile, or AWS_SECRET_ACCESS_KEY is not its secret. The server has "
+                           "its keys in the file that `pawl serve --keys` names.",
                            options.binary)
                      : fmt::format(
                            "{} requires an access key. Set AWS_ACCESS_KEY_ID and "
-                           "AWS_SECRET_ACCESS_KEY.",
+                           "AWS_SECRET_ACCESS_KEY, or name a profile with --profile.",
                            options.binary);
     case Code::untrusted:
       return fmt::format(
@@ -85,15 +85,17 @@ void add_connection(Verb verb, ConnectionOptions& options) {
               "Certificate authorities for TLS, PEM (default: those of the system)")
       .value_name("FILE")
       .check_existing_file();
+  add_profile(verb, options.profile);
 }
 
 std::optional<Client> connect(const ConnectionOptions& options, const std::string& name) {
   const std::optional<Address> address = address_of(options.binary);
   CHECK(address.has_value(), "check_address() accepts \"{}\"", options.binary);
   Client::Options asked{.host = address->host, .port = address->port, .name = name};
-  const sqs_client::SigningKey key = sqs_client::key_of_environment();
-  asked.key_id = key.id;
-  asked.secret = key.secret;
+  const auto access = access_of(options.profile);
+  if (!access) return std::nullopt;
+  asked.key_id = access->key.id;
+  asked.secret = access->key.secret;
   asked.tls = options.tls || !options.ca_file.empty();
   asked.ca_file = options.ca_file;
   auto client = Client::connect(asked);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The connection of a verb to a server: the binary port, with or without TLS and access key.
 //
-// The key comes from the environment (net/sqs_client/environment.h). It is not sent to a server
-// that requires none; the binary port has no use for a session token.
+// The key comes from the environment or a profile (net/sqs_client/profile.h). It is not sent to a
+// server that requires none; the binary port has no use for a session token.
 //
 // Errors: to stderr, as `error: what failed, the value, what to do`.
 // Owner:  one verb.
@@ -21,9 +21,10 @@ struct ConnectionOptions {
   std::string binary = "127.0.0.1:9326";
   bool tls = false;
   std::string ca_file;  // not empty: TLS is used even if `tls` is false
+  std::string profile;  // empty: that of AWS_PROFILE, else "default"
 };
 
-// --binary, --tls, --tls-ca
+// --binary, --tls, --tls-ca, --profile
 void add_connection(Verb verb, ConnectionOptions& options);
 
 // The server shows `name` for this connection. Without a value the error was already printed.

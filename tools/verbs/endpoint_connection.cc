@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "tools/verbs/profile_option.h"
 
 namespace pawl {
 
@@ -14,16 +15,22 @@ void add_endpoint(Verb verb, EndpointOptions& options) {
   verb.option(
           "--url", options.url,
           "The server's HTTP port (default: AWS_ENDPOINT_URL, else http://127.0.0.1:9324). Keys: "
-          "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+          "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or those of a profile")
       .value_name("URL");
+  add_profile(verb, options.profile);
 }
 
 std::optional<sqs_client::SqsClient> open_endpoint(const EndpointOptions& options,
                                                    const std::string& api) {
   CHECK(!api.empty(), "a client of no API");
-  const std::string url = options.url.empty() ? sqs_client::endpoint_of_environment() : options.url;
-  sqs_client::ClientOptions client = sqs_client::options_of_environment(url);
+  auto access = access_of(options.profile);
+  if (!access) return std::nullopt;
+  sqs_client::ClientOptions client;
+  client.url = options.url.empty() ? access->endpoint : options.url;
   client.api = api;
+  client.key = std::move(access->key);
+  client.region = std::move(access->region);
+  CHECK(!client.region.empty(), "no region for {}", client.url);
   auto made = sqs_client::SqsClient::make(std::move(client));
   if (made) return std::move(*made);
   fail_with(exit_usage, made.error().text);

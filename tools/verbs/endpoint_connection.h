@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The endpoint of a verb: --url, its calls, and their errors.
 //
-// Key and region come from the environment (net/sqs_client/environment.h).
+// Key and region come from the environment or a profile (net/sqs_client/profile.h).
 //
 // Errors: to stderr, as `error: what failed, the value, what to do`.
 // Owner:  one verb.
@@ -18,10 +18,11 @@
 namespace pawl {
 
 struct EndpointOptions {
-  std::string url;  // empty: that of the environment, else the local server
+  std::string url;      // empty: that of the environment or the profile, else the local server
+  std::string profile;  // empty: that of AWS_PROFILE, else "default"
 };
 
-// --url
+// --url, --profile
 void add_endpoint(Verb verb, EndpointOptions& options);
 
 // A client of an API: AmazonSQS, or Pawl for pawl's own. Without a value the error was already

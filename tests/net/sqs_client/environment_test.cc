@@ -42,7 +42,7 @@ TEST(SqsEnvironment, HasTheEndpointOfSqsBeforeThatOfAllServices) {
   EXPECT_EQ(endpoint_of_environment(), "");
 }
 
-TEST(SqsEnvironment, HasTheDefaultRegionsWithoutOne) {
+TEST(SqsEnvironment, HasTheDefaultRegionOrNone) {
   {
     const FixedEnvironment environment({
         {"AWS_REGION",         ""         },
@@ -51,7 +51,7 @@ TEST(SqsEnvironment, HasTheDefaultRegionsWithoutOne) {
     EXPECT_EQ(region_of_environment(), "eu-west-2");
   }
   const FixedEnvironment environment({});
-  EXPECT_EQ(region_of_environment(), "us-east-1");
+  EXPECT_EQ(region_of_environment(), "");
   EXPECT_TRUE(key_of_environment().id.empty());
   EXPECT_TRUE(key_of_environment().session_token.empty());
 }

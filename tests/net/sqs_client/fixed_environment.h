@@ -17,7 +17,8 @@ class FixedEnvironment {
   explicit FixedEnvironment(const std::map<std::string, std::string>& values) {
     for (const char* name :
          {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION",
-          "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS"}) {
+          "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS", "AWS_PROFILE",
+          "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"}) {
       const char* const before = ::getenv(name);
       before_[name] = before == nullptr ? std::nullopt : std::optional<std::string>(before);
       const auto found = values.find(name);

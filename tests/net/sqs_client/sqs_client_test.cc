@@ -99,7 +99,10 @@ TEST_F(LiveSqsClient, SignsWithTheKeyOfTheEnvironment) {
       {"AWS_SECRET_ACCESS_KEY", key_.secret},
       {"AWS_REGION",            "eu-west-1"},
   });
-  SqsClient client = client_of(options_of_environment(to_server().url));
+  ClientOptions options = to_server();
+  options.key = key_of_environment();
+  options.region = region_of_environment();
+  SqsClient client = client_of(options);
   send_and_receive(client);
 }
 
