@@ -8,6 +8,7 @@
 #include <cmath>
 #include <expected>
 
+#include "bench/load_endpoint.h"
 #include "bench/load_files.h"
 #include "bench/load_machine.h"
 #include "bench/load_ramp.h"
@@ -83,9 +84,19 @@ std::string conflict_of(const LoadOptions& o) {
   return {};
 }
 
+std::string wrong_use_of(const LoadOptions& options, const load::Target& target) {
+  const std::string fault = fault_of(options, target);
+  return fault.empty() ? conflict_of(options) : fault;
+}
+
 void print(std::FILE* to, const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), to);
   std::fflush(to);
+}
+
+int fail(int code, const std::string& reason, std::FILE* err) {
+  print(err, "error: " + reason + "\n");
+  return code;
 }
 
 // During its lifetime, sleeps end on time instead of 50 us late.
@@ -119,8 +130,8 @@ std::expected<LoadResult, std::string> measure(const LoadOptions& options,
 // With --cleanup: deletes the queue if the load created it, or notes why it is kept.
 void clean_up(const LoadOptions& options, const load::Target& target, LoadResult& result) {
   if (!options.cleanup) return;
-  const std::string reason =
-      result.created ? load::delete_queue(options, target) : "it existed before the load";
+  const std::string reason = result.created || target.created ? load::delete_queue(options, target)
+                                                              : "it existed before the load";
   if (!reason.empty()) result.notes.push_back("queue " + target.queue + " is kept: " + reason);
 }
 
@@ -166,26 +177,28 @@ int publish(const LoadOptions& options, const LoadResult& result, std::FILE* out
 
 int run_load(const LoadOptions& options, std::FILE* out, std::FILE* err) {
   load::Target target;
-  const std::string fault = load::parse_target(options, target);
-  if (fault.empty()) return run_load_at(options, target, out, err);
-  print(err, "error: " + fault + "\n");
-  return 2;
+  std::string fault = load::parse_target(options, target);
+  if (fault.empty()) fault = wrong_use_of(options, target);
+  if (!fault.empty()) return fail(2, fault, err);
+  if (!target.http || !target.account.empty()) return run_load_at(options, target, out, err);
+  const auto queue = load::find_queue(options);
+  if (!queue) return fail(1, queue.error(), err);
+  LoadOptions complete = options;
+  complete.url = queue->url;
+  complete.queue = target.queue;
+  fault = load::parse_target(complete, target);
+  CHECK(fault.empty() && !target.account.empty(), "the queue URL {}", complete.url);
+  target.created = queue->created;
+  return run_load_at(complete, target, out, err);
 }
 
 int run_load_at(const LoadOptions& options, const load::Target& target, std::FILE* out,
                 std::FILE* err) {
-  std::string fault = fault_of(options, target);
-  if (fault.empty()) fault = conflict_of(options);
-  if (!fault.empty()) {
-    print(err, "error: " + fault + "\n");
-    return 2;
-  }
+  const std::string fault = wrong_use_of(options, target);
+  if (!fault.empty()) return fail(2, fault, err);
   const SharpTimers sharp;
   const auto result = measure_and_clean_up(options, target, err);
-  if (!result) {
-    print(err, "error: " + result.error() + "\n");
-    return 1;
-  }
+  if (!result) return fail(1, result.error(), err);
   const int written = publish(options, *result, out, err);
   const int code = judge(*result, err);
   return code != 0 ? code : written;

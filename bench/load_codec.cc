@@ -11,16 +11,17 @@ namespace {
 constexpr std::uint32_t http_batch_max = 10;
 constexpr std::uint32_t binary_batch_max = 1024;
 
-// False: the URL does not name a queue of an account.
+// False: the URL names neither an endpoint alone nor a queue of an account.
 bool parse_queue_url(const std::string& url, Target& target) {
   const auto endpoint = sqs_client::parse_endpoint(url);
   if (!endpoint) return false;
-  const std::size_t last = endpoint->path.rfind('/');
-  if (last == endpoint->path.npos || last + 1 == endpoint->path.size()) return false;
   target.tls = endpoint->tls;
   target.host = endpoint->host;
   target.port = std::to_string(endpoint->port);
   target.host_header = host_header(*endpoint);
+  if (endpoint->path.empty()) return true;
+  const std::size_t last = endpoint->path.rfind('/');
+  if (last == endpoint->path.npos || last + 1 == endpoint->path.size()) return false;
   target.account = endpoint->path.substr(0, last);
   target.queue = endpoint->path.substr(last + 1);
   return true;
@@ -36,7 +37,13 @@ std::string parse_target(const LoadOptions& options, Target& target) {
   target.http = !options.url.empty();
   if (target.http) {
     if (!parse_queue_url(options.url, target))
-      return "--url " + options.url + ": give a queue as http://host:port/account/queue";
+      return "--url " + options.url +
+             ": give a queue as http://host:port/account/queue, or an endpoint as "
+             "http://host:port with --queue";
+    if (!target.account.empty() && options.queue != LoadOptions().queue &&
+        options.queue != target.queue)
+      return "--queue " + options.queue + " is not the queue of --url " + options.url +
+             ": give the name in one place";
   } else if (!parse_address(options.binary, target) || target.port.empty()) {
     return "--binary " + options.binary +
            ": give host:port, as 127.0.0.1:9326, or the path of a Unix socket";

@@ -35,11 +35,14 @@ struct Target {
   std::string ca_file;  // PEM; empty: the system's CAs
   std::string host;     // or the path of a Unix socket; the port is "unix" then
   std::string port;
-  std::string host_header;     // over HTTP
-  std::string account, queue;  // from the URL or the options
+  std::string host_header;  // over HTTP
+  std::string account,
+      queue;             // from the URL or the options; over HTTP an empty account: to be found
+  bool created = false;  // for the load, before it
 };
 
-// Parses "http[s]://host:port/account/queue" or "host:port". Returns an error text; empty: success.
+// Parses "http[s]://host:port[/account/queue]" or "host:port". Returns an error text; empty:
+// success.
 std::string parse_target(const LoadOptions& options, Target& target);
 // Parses "host:port" or "[v6]:port", where the port may be absent, or the absolute path of a Unix
 // socket. False: there is no host.

@@ -14,9 +14,9 @@ struct LoadOptions {
   enum class Workload : std::uint8_t { send, receive, e2e };
 
   Workload workload = Workload::send;
-  std::string url;                   // http[s]://host:port/account/queue of any SQS endpoint, or
+  std::string url;                   // http[s]://host:port[/account/queue] of any SQS endpoint, or
   std::string binary;                // host:port of a pawl server, and
-  std::string queue = "bench";       // its queue
+  std::string queue = "bench";       // its queue; of `url` too if that names none
   std::string key_id, secret;        // the access key; over HTTP it signs each request
   std::string session_token;         // of a temporary key; over HTTP each signed request carries it
   std::string region = "us-east-1";  // of signatures

@@ -58,6 +58,21 @@ class Signed(Verbs):
         self.refused(self.run_bench(*words, AWS_SECRET_ACCESS_KEY="wrong"), 1, "InvalidSignatureException")
         self.refused(self.run_bench(*words, AWS_ACCESS_KEY_ID="", AWS_SECRET_ACCESS_KEY=""), 1, "the endpoint refused: 40")
 
+    def test_bench_finds_the_queue_of_an_endpoint(self):
+        url = f"http://{self.pawl.ready['http']}"
+        words = ("--url", url, "--queue", "found.fifo", "--batch", "5", "--verify", "--seconds", "0.2", "--json")
+        self.refused(self.run_bench(*words), 1, "there is no queue found.fifo", "--create")
+        done = self.run_bench(*words, "--create", "--cleanup")
+        self.assertEqual(done.returncode, 0, done)
+        result = json.loads(done.stdout.splitlines()[-1])
+        self.assertGreater(result["messages"], 0)
+        self.assertEqual([result[key] for key in ("errors", "lost", "disordered", "signed")], [0, 0, 0, True])
+        self.refused(self.run_bench(*words), 1, "there is no queue found.fifo")
+        self.assertEqual(self.run_bench(*words, "--create").returncode, 0)
+        kept = self.run_bench(*words, "--create", "--cleanup")
+        self.assertIn("found.fifo is kept: it existed before the load", kept.stderr)
+        self.refused(self.run_bench(*words, AWS_SECRET_ACCESS_KEY="wrong"), 1, "InvalidSignatureException")
+
     def test_replay_is_asked_for_with_the_key_of_the_environment(self):
         sqs = Json(self.pawl)
         self.addCleanup(sqs.close)
@@ -93,7 +108,7 @@ class Encrypted(Verbs):
         binary = ("--binary", self.pawl.ready["binary"], "--queue", "load")
         words = ("--create", "--connections", "2", "--depth", "4", "--batch", "10", "--body", "4096", "--seconds", "0.3", "--json")
         trust = ("--tls-ca", str(self.pawl.certificate))
-        for endpoint in ("--url", url), binary:
+        for endpoint in ("--url", url), ("--url", url.rsplit("/", 2)[0], "--queue", "load"), binary:
             done = self.run_bench(*endpoint, *words, *trust)
             self.assertEqual(done.returncode, 0, done)
             result = json.loads(done.stdout.splitlines()[-1])

@@ -82,6 +82,16 @@ class Profiles(Verbs):
         text = self.pawl_with("replay", "list", "--queue", "q", "--binary", binary, "--profile", "wrong", code=1)
         self.assertIn("does not know the access key", text)
 
+    def test_a_load_has_the_key_of_a_profile(self):
+        words = ("bench", "send", "--create", "--cleanup", "--messages", "10", "--json", "--profile")
+        for server in (("--url", self.pawl.url, "--queue", "load"), ("--binary", self.pawl.ready["binary"], "--queue", "load"),
+                       ("--url", f"{self.pawl.url}/{'1' * 12}/load")):
+            with self.subTest(server):
+                text = self.pawl_with(*words, "owner", *server)
+                self.assertIn('"messages":10,', text.replace(" ", ""))
+                self.assertIn("key", self.pawl_with(*words, "wrong", *server, code=1).lower())
+        self.assertEqual(json.loads(self.pawl_with("queue", "ls", "-o", "json", "--profile", "owner")), [])
+
     def test_errors_name_the_file_and_the_remedy(self):
         text = self.pawl_with("queue", "ls", "--profile", "cloud", code=2)
         for part in (f"{self.config}:14: ", "sso_session", "AWS_ACCESS_KEY_ID", "export-credentials"):

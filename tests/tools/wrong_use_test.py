@@ -117,6 +117,7 @@ ROWS = [
     ("bench compare a.json", 2, "B"),
     ("bench compare /no/a.json /no/b.json", 1, "cannot read /no/a.json", "--json"),
     ("bench send --url foo", 2, "foo", "http://host:port/account/queue"),
+    ("bench send --url http://127.0.0.1:1/0/q --queue other", 2, "other", "http://127.0.0.1:1/0/q", "one place"),
     ("bench send --url http://127.0.0.1:1/x", 2, "http://127.0.0.1:1/x", "http://host:port/account/queue"),
     ("bench send --binary foo", 2, "foo", "host:port"),
     ("bench send --queue q.fifo --binary " + NOBODY, 2, "q.fifo", "--url"),
@@ -140,8 +141,9 @@ ROWS = [
     ("wal repair {dir}", 3, "{dir}", "data directory"),
     ("wal repair --data {dir}", 3, "{dir}", "data directory"),
     ("bench send --binary " + NOBODY, 1, NOBODY, "Is `pawl serve` running there?"),
-    ("bench send --url http://127.0.0.1:1/0/q", 1, NOBODY, "Is `pawl serve` running there?"),
+    ("bench send --url http://127.0.0.1:1 --queue q", 1, NOBODY, "Is the server running"),
     ("queue ls --profile=", 2, "--profile needs NAME", "~/.aws/config"),
+    ("bench send --url http://127.0.0.1:1/0/q", 1, NOBODY, "Is `pawl serve` running there?"),
     ("replay list --queue q --binary " + NOBODY, 1, NOBODY, "Is `pawl serve` running there?"),
 ]
 

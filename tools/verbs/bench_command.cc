@@ -6,26 +6,33 @@
 
 #include "bench/load.h"
 #include "bench/load_compare.h"
-#include "net/sqs_client/environment.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
+#include "tools/verbs/profile_option.h"
 
 namespace pawl {
 namespace {
 
-void add_endpoint(Verb workload, LoadOptions& options) {
-  const Option url = workload.option(
-      "--url", options.url, "Queue of any SQS endpoint: http://host:port/account/queue, or https");
+struct BenchOptions {
+  LoadOptions load;
+  std::string profile;
+  std::string region;  // empty: that of the environment or the profile
+};
+
+void add_endpoint(Verb workload, BenchOptions& asked) {
+  LoadOptions& options = asked.load;
+  const Option url = workload.option("--url", options.url,
+                                     "Any SQS endpoint with --queue, as http://host:port, or a "
+                                     "queue, as http://host:port/account/queue; or https");
   workload
       .option("--binary", options.binary,
               "Binary port of a pawl server, or path of its Unix socket; used if --url is not "
               "given (default: 127.0.0.1:9326)")
       .value_name("ADDR:PORT")
       .excludes(url);
-  workload.option("--queue", options.queue, "Queue on the binary port")
+  workload.option("--queue", options.queue, "Queue of the binary port or the endpoint")
       .value_name("NAME")
-      .show_default()
-      .excludes(url);
+      .show_default();
   workload.flag("--create", options.create, "Create the queue if it does not exist");
   workload.flag("--cleanup", options.cleanup,
                 "With --create: delete the queue at the end, unless it existed before");
@@ -34,13 +41,12 @@ void add_endpoint(Verb workload, LoadOptions& options) {
       .check_existing_file()
       .value_name("FILE");
   workload
-      .option(
-          "--region", options.region,
-          "Region of signatures over HTTP. Requests are signed if AWS_ACCESS_KEY_ID and "
-          "AWS_SECRET_ACCESS_KEY are set, with the session token of AWS_SESSION_TOKEN if that is "
-          "set too")
-      .value_name("NAME")
-      .show_default();
+      .option("--region", asked.region,
+              "Region of signatures over HTTP (default: AWS_REGION, that of the profile, else "
+              "us-east-1). Requests are signed if there is a key: AWS_ACCESS_KEY_ID and "
+              "AWS_SECRET_ACCESS_KEY with AWS_SESSION_TOKEN, or that of the profile")
+      .value_name("NAME");
+  add_profile(workload, asked.profile);
 }
 
 void add_shape(Verb workload, LoadOptions& options) {
@@ -148,6 +154,18 @@ void add_compare(Verb& bench) {
       [paths] { return compare_results(paths->first, paths->second, stdout, stderr); });
 }
 
+int run_bench(BenchOptions& asked) {
+  LoadOptions& options = asked.load;
+  const auto access = access_of(asked.profile);
+  if (!access) return exit_usage;
+  if (options.url.empty() && options.binary.empty()) options.binary = "127.0.0.1:9326";
+  options.key_id = access->key.id;
+  options.secret = access->key.secret;
+  options.session_token = access->key.session_token;
+  options.region = asked.region.empty() ? access->region : asked.region;
+  return run_load(options, stdout, stderr);
+}
+
 }  // namespace
 
 void add_bench_command(CommandLine& line) {
@@ -158,10 +176,11 @@ void add_bench_command(CommandLine& line) {
       "step, and prints the figures of the time before; a second one ends the program at once. "
       "Exit codes: 0 ok, 1 failure, 2 usage, 4 wrong deliveries, 130 interrupted.");
   const auto add = [&](const char* name, const char* help, LoadOptions::Workload kind) {
-    const auto options = std::make_shared<LoadOptions>();
+    const auto asked = std::make_shared<BenchOptions>();
+    LoadOptions* const options = &asked->load;
     options->workload = kind;
     Verb workload = verb.add_verb(name, help);
-    add_endpoint(workload, *options);
+    add_endpoint(workload, *asked);
     add_shape(workload, *options);
     add_output(workload, *options);
     options->build = PAWL_VERSION;
@@ -176,14 +195,7 @@ void add_bench_command(CommandLine& line) {
                     "The server sends the messages (--binary), up to --depth times --batch "
                     "unacknowledged on each connection");
     }
-    workload.on_given([options] {
-      if (options->url.empty() && options->binary.empty()) options->binary = "127.0.0.1:9326";
-      const sqs_client::SigningKey key = sqs_client::key_of_environment();
-      options->key_id = key.id;
-      options->secret = key.secret;
-      options->session_token = key.session_token;
-      return run_load(*options, stdout, stderr);
-    });
+    workload.on_given([asked] { return run_bench(*asked); });
   };
   add("send", "Sends messages to a queue", LoadOptions::Workload::send);
   add("receive", "Receives and deletes the messages of a queue", LoadOptions::Workload::receive);
