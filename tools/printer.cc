@@ -2,6 +2,8 @@
 #include "tools/printer.h"
 
 #include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -94,41 +96,31 @@ std::string json_of(const Printer::Row& row) {
   return text;
 }
 
-struct Column {
+std::string header_of(const std::string& name) {
   std::string header;
-  std::vector<std::string> texts;  // of all rows
-  std::size_t width = 0;
-  bool numbers = true;  // in each row that has the cell; aligned at the right
-};
-
-Column column_of(const std::vector<Printer::Row>& rows, const std::string& name) {
-  Column column;
-  bool empty = true;
-  for (const Printer::Row& row : rows) {
-    const Printer::Cell* const cell = find_cell(row, name);
-    column.texts.push_back(cell == nullptr ? "" : text_of(*cell));
-    column.numbers = column.numbers && (cell == nullptr || is_number(*cell));
-    column.width = std::max(column.width, width_of(column.texts.back()));
-    empty = empty && column.texts.back().empty();
-  }
-  if (empty) return {};
   for (const char c : name)
-    column.header +=
-        c == '_' ? ' ' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  column.width = std::max(column.width, column.header.size());
-  return column;
+    header += c == '_' ? ' ' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return header;
 }
 
-void append_aligned(std::string& line, const Column& column, const std::string& text) {
-  CHECK(width_of(text) <= column.width, "{} in a column of {}", width_of(text), column.width);
-  const std::string spaces(column.width - width_of(text), ' ');
-  line += column.numbers ? spaces + text : text + spaces;
-  line += "  ";
+// The first `width` code points; a longer text ends with dots.
+std::string cut(const std::string& text, std::size_t width) {
+  if (width_of(text) <= width) return text;
+  const std::string_view dots = width > 3 ? "..." : "";
+  CHECK(width >= dots.size(), "dots in {} characters", width);
+  std::size_t left = width - dots.size();
+  std::size_t end = 0;
+  for (; end < text.size(); ++end) {
+    if ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) continue;
+    if (left-- == 0) break;
+  }
+  return text.substr(0, end).append(dots);
 }
 
-std::string without_end_spaces(std::string line) {
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
+std::string aligned(const std::string& text, std::size_t width, bool right) {
+  CHECK(width_of(text) <= width, "{} in a column of {}", width_of(text), width);
+  const std::string spaces(width - width_of(text), ' ');
+  return (right ? spaces + text : text + spaces) + "  ";
 }
 
 }  // namespace
@@ -154,11 +146,21 @@ void add_output(Verb verb, OutputOptions& options, const std::string& members) {
 }
 
 Printer::Printer(std::FILE* out, OutputFormat format, std::vector<std::string> columns)
-    : out_(out), format_(format), columns_(std::move(columns)) {}
+    : out_(out), format_(format) {
+  for (std::string& name : columns)
+    columns_.push_back({.name = std::move(name), .texts = {}, .width = 0, .numbers = true});
+}
 
-void Printer::add(Row row) {
+void Printer::fit_terminal() {
+  winsize size{};
+  const int file = fileno(out_);
+  const bool terminal = isatty(file) == 1 && ioctl(file, TIOCGWINSZ, &size) == 0;
+  if (terminal && size.ws_col > 0) width_ = size.ws_col;
+}
+
+void Printer::add(const Row& row) {
   if (format_ == OutputFormat::table) {
-    rows_.push_back(std::move(row));
+    add_texts(row);
   } else if (format_ == OutputFormat::json) {
     write((added_ == 0 ? "[" : ",") + json_of(row));
   } else {
@@ -185,25 +187,60 @@ void Printer::flush() {
   if (error_ == 0 && std::fflush(out_) != 0) error_ = errno;
 }
 
-void Printer::write_table() {
-  if (rows_.empty()) return;
-  std::vector<Column> columns;
-  for (const std::string& name : columns_) {
-    if (Column column = column_of(rows_, name); !column.header.empty())
-      columns.push_back(std::move(column));
+void Printer::add_texts(const Row& row) {
+  for (Column& column : columns_) {
+    const Cell* const cell = find_cell(row, column.name);
+    column.texts.push_back(cell == nullptr ? "" : text_of(*cell));
+    column.numbers = column.numbers && (cell == nullptr || is_number(*cell));
+    column.width = std::max(column.width, width_of(column.texts.back()));
   }
-  std::string line;
-  for (const Column& column : columns) append_aligned(line, column, column.header);
-  write(without_end_spaces(std::move(line)) + '\n');
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    line.clear();
-    for (const Column& column : columns) {
-      CHECK(column.texts.size() == rows_.size(), "{} texts of {} rows", column.texts.size(),
-            rows_.size());
-      append_aligned(line, column, column.texts[i]);
+  notes_.push_back(row.note);
+  CHECK(notes_.size() == added_ + 1, "{} rows, {} notes", added_, notes_.size());
+}
+
+// Makes the widest columns of text narrower until a line has `width` characters.
+void Printer::shorten(std::size_t width) {
+  constexpr std::size_t gap = 2, least = 8;
+  std::size_t used = 0;
+  for (const Column& column : columns_) used += column.width + gap;
+  while (used > width + gap) {
+    Column* widest = nullptr;
+    for (Column& column : columns_) {
+      const bool wide = !column.numbers && column.width > std::max(least, column.name.size());
+      if (wide && (widest == nullptr || column.width > widest->width)) widest = &column;
     }
-    write(without_end_spaces(std::move(line)) + '\n');
-    if (!rows_[i].note.empty()) write("  " + printable(rows_[i].note) + '\n');
+    if (widest == nullptr) break;
+    CHECK(used > widest->width, "{} of {} characters", widest->width, used);
+    --widest->width;
+    --used;
+  }
+  for (Column& column : columns_)
+    for (std::string& text : column.texts) text = cut(text, column.width);
+}
+
+void Printer::write_line(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  write(cut(line, width_) + '\n');
+}
+
+void Printer::write_table() {
+  if (notes_.empty()) return;
+  std::erase_if(columns_, [](const Column& column) { return column.width == 0; });
+  for (Column& column : columns_) column.width = std::max(column.width, column.name.size());
+  if (width_ != SIZE_MAX) shorten(width_);
+  std::string line;
+  for (const Column& column : columns_)
+    line += aligned(header_of(column.name), column.width, column.numbers);
+  write_line(line);
+  for (std::size_t i = 0; i < notes_.size(); ++i) {
+    line.clear();
+    for (const Column& column : columns_) {
+      CHECK(column.texts.size() == notes_.size(), "{} texts of {} rows", column.texts.size(),
+            notes_.size());
+      line += aligned(column.texts[i], column.width, column.numbers);
+    }
+    write_line(line);
+    if (!notes_[i].empty()) write_line("  " + printable(notes_[i]));
   }
 }
 

@@ -59,18 +59,32 @@ class Printer {
 
   Printer(std::FILE* out, OutputFormat format, std::vector<std::string> columns);
 
-  void add(Row row);
+  // Cuts a table to the width of the terminal, if the file is one: wide columns of text first, then
+  // the ends of the lines.
+  void fit_terminal();
+  void add(const Row& row);
   int end();
 
  private:
+  struct Column {
+    std::string name;
+    std::vector<std::string> texts;  // of all rows
+    std::size_t width = 0;
+    bool numbers = true;  // in each row that has the cell; aligned at the right
+  };
+
   void write(std::string_view text);
   void flush();
+  void add_texts(const Row& row);
+  void shorten(std::size_t width);
+  void write_line(std::string line);
   void write_table();
 
   std::FILE* out_;
   OutputFormat format_;
-  std::vector<std::string> columns_;
-  std::vector<Row> rows_;  // of a table
+  std::vector<Column> columns_;     // of a table
+  std::vector<std::string> notes_;  // of its rows
+  std::size_t width_ = SIZE_MAX;    // of its lines
   std::size_t added_ = 0;
   int error_ = 0;  // errno of the first write that failed
 };

@@ -221,10 +221,10 @@ std::string_view text_of(QueueState state) {
   return state_texts[i];
 }
 
-QueueRow row_of(const QueueReading& reading, const QueueReading* before, bool blocked) {
+QueueRow row_of(QueueReading reading, const QueueReading* before, bool blocked) {
   CHECK(before == nullptr || before->name == reading.name, "{} after {}", reading.name,
         before->name);
-  QueueRow row{.reading = reading};
+  QueueRow row;
   const std::optional<Growth> growth = growth_of(reading, before);
   if (growth) {
     row.sent = count_of(growth->sent) / growth->seconds;
@@ -232,6 +232,7 @@ QueueRow row_of(const QueueReading& reading, const QueueReading* before, bool bl
     row.deleted = count_of(growth->deleted) / growth->seconds;
   }
   std::tie(row.state, row.why) = state_of(reading, before, growth, blocked);
+  row.reading = std::move(reading);
   return row;
 }
 
@@ -247,7 +248,7 @@ const std::vector<std::string>& sort_columns() {
   return names;
 }
 
-void sort_rows(std::vector<QueueRow>& rows, std::string_view column) {
+void sort_rows(std::vector<const QueueRow*>& rows, std::string_view column) {
   CHECK(std::ranges::find(sort_columns(), column) != sort_columns().end(), "column {}", column);
   const auto value = [column](const QueueRow& row) -> double {
     const QueueReading& reading = row.reading;
@@ -261,13 +262,25 @@ void sort_rows(std::vector<QueueRow>& rows, std::string_view column) {
     if (column == "p99") return reading.counted ? reading.counted->lease_p99_s : -1;
     return column == "state" ? -static_cast<double>(row.state) : 0;
   };
-  std::ranges::stable_sort(rows, [&](const QueueRow& a, const QueueRow& b) {
-    if (value(a) != value(b)) return value(a) > value(b);
-    if (column == "state" && oldest_of(a) != oldest_of(b)) return oldest_of(a) > oldest_of(b);
-    if (column == "state" && a.reading.visible != b.reading.visible)
-      return a.reading.visible > b.reading.visible;
-    return a.reading.name < b.reading.name;
+  struct Ranked {
+    double value, oldest;
+    const QueueRow* row;
+  };
+  const bool by_state = column == "state";
+  std::vector<Ranked> ranked;
+  ranked.reserve(rows.size());
+  for (const QueueRow* const row : rows)
+    ranked.push_back({value(*row), by_state ? oldest_of(*row) : 0, row});
+  std::ranges::sort(ranked, [by_state](const Ranked& a, const Ranked& b) {
+    const QueueReading& left = a.row->reading;
+    const QueueReading& right = b.row->reading;
+    if (a.value != b.value) return a.value > b.value;
+    if (a.oldest != b.oldest) return a.oldest > b.oldest;
+    if (by_state && left.visible != right.visible) return left.visible > right.visible;
+    return left.name < right.name;
   });
+  CHECK(ranked.size() == rows.size(), "{} of {} rows are sorted", ranked.size(), rows.size());
+  std::ranges::transform(ranked, rows.begin(), &Ranked::row);
 }
 
 const std::vector<std::string>& printed_columns() {
@@ -306,14 +319,14 @@ Printer::Row printed(const QueueRow& row) {
   return out;
 }
 
-std::vector<std::string> lines_of(const std::vector<QueueRow>& rows, std::size_t width) {
+std::vector<std::string> lines_of(std::span<const QueueRow* const> rows, std::size_t width) {
   std::array<std::size_t, shown_count> widths{};
   std::size_t name_width = std::string_view("QUEUE").size();
   for (std::size_t i = 0; i < shown_count; ++i) widths[i] = shown_columns[i].header.size();
-  for (const QueueRow& row : rows) {
-    name_width = std::max(name_width, row.reading.name.size());
+  for (const QueueRow* const row : rows) {
+    name_width = std::max(name_width, row->reading.name.size());
     for (std::size_t i = 0; i < shown_count; ++i)
-      widths[i] = std::max(widths[i], shown_columns[i].text(row).size());
+      widths[i] = std::max(widths[i], shown_columns[i].text(*row).size());
   }
   const std::array<bool, shown_count> fits = fitting(widths, width);
   std::size_t used = 0;
@@ -332,8 +345,8 @@ std::vector<std::string> lines_of(const std::vector<QueueRow>& rows, std::size_t
     lines.push_back(line.substr(0, width));
   };
   add("QUEUE", [](const ShownColumn& column) { return std::string(column.header); });
-  for (const QueueRow& row : rows)
-    add(row.reading.name, [&row](const ShownColumn& column) { return column.text(row); });
+  for (const QueueRow* const row : rows)
+    add(row->reading.name, [row](const ShownColumn& column) { return column.text(*row); });
   return lines;
 }
 

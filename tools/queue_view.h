@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,18 +68,18 @@ struct QueueRow {
 
 // `before`: the same queue earlier, or null. `blocked`: all visible messages of a FIFO queue wait
 // for another one of their group.
-QueueRow row_of(const QueueReading& reading, const QueueReading* before, bool blocked = false);
+QueueRow row_of(QueueReading reading, const QueueReading* before, bool blocked = false);
 // True: nothing was received, and only a look at the messages tells whether groups hold them.
 bool may_be_blocked(const QueueRow& row);
 
 // The names of the columns to sort by; "state" is the worst first.
 const std::vector<std::string>& sort_columns();
-void sort_rows(std::vector<QueueRow>& rows, std::string_view column);
+void sort_rows(std::vector<const QueueRow*>& rows, std::string_view column);
 
 Printer::Row printed(const QueueRow& row);
 const std::vector<std::string>& printed_columns();
 // Lines of at most `width` characters, the first is the header. Columns that do not fit are left
 // out, the least important ones first.
-std::vector<std::string> lines_of(const std::vector<QueueRow>& rows, std::size_t width);
+std::vector<std::string> lines_of(std::span<const QueueRow* const> rows, std::size_t width);
 
 }  // namespace pawl

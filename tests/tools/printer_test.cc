@@ -2,6 +2,9 @@
 #include "tools/printer.h"
 
 #include <gtest/gtest.h>
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -99,6 +102,47 @@ TEST(OutputOptions, NameTheFormatAndJsonIsAShortName) {
   EXPECT_EQ(OutputOptions{}.format(), OutputFormat::table);
   EXPECT_EQ((OutputOptions{.name = "jsonl"}).format(), OutputFormat::jsonl);
   EXPECT_EQ((OutputOptions{.json = true}).format(), OutputFormat::json);
+}
+
+// The lines of a table on a terminal with this many columns.
+std::vector<std::string> lines_on_terminal(unsigned short columns, const Rows& rows) {
+  int master = -1;
+  int slave = -1;
+  winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  EXPECT_EQ(openpty(&master, &slave, nullptr, nullptr, &size), 0);
+  const File file(fdopen(slave, "w"));
+  Printer printer(file.get(), OutputFormat::table, {"name", "count", "long_text"});
+  printer.fit_terminal();
+  for (const Printer::Row& row : rows) printer.add(row);
+  EXPECT_EQ(printer.end(), exit_ok);
+  std::string text(4096, '\0');
+  const ssize_t size_read = read(master, text.data(), text.size());
+  close(master);
+  std::vector<std::string> lines(1);
+  for (const char c : text.substr(0, static_cast<std::size_t>(size_read)))
+    if (c == '\n')
+      lines.emplace_back();
+    else if (c != '\r')
+      lines.back() += c;
+  return lines;
+}
+
+TEST(Printer, FitsATerminalAndKeepsNumbers) {
+  const Rows rows = {
+      {.cells = {{"name", std::string(30, 'n')},
+                 {"count", std::uint64_t{1234567}},
+                 {"long_text", std::string("\u00fc\u00fc") + std::string(50, 'x')}},
+       .note = std::string(100, '-')}
+  };
+  const std::vector<std::string> lines = lines_on_terminal(40, rows);
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[0], "NAME              COUNT  LONG TEXT");
+  EXPECT_EQ(lines[1], "nnnnnnnnnnn...  1234567  \u00fc\u00fcxxxxxxxxxx...");
+  EXPECT_EQ(lines[2], "  " + std::string(35, '-') + "...");
+  const std::vector<std::string> tiny = lines_on_terminal(3, rows);
+  EXPECT_EQ(tiny[0], "NAM");
+  const std::vector<std::string> wide = lines_on_terminal(200, rows);
+  EXPECT_TRUE(wide[1].ends_with(std::string(50, 'x'))) << wide[1];
 }
 
 }  // namespace

@@ -151,10 +151,17 @@ TEST(QueueView, ComputesRates) {
   EXPECT_FALSE(may_be_blocked(after(queue_with(5, 1), {})));
 }
 
-std::string order_by(std::vector<QueueRow> rows, std::string_view column) {
-  sort_rows(rows, column);
+std::vector<const QueueRow*> addresses_of(const std::vector<QueueRow>& rows) {
+  std::vector<const QueueRow*> addresses;
+  for (const QueueRow& row : rows) addresses.push_back(&row);
+  return addresses;
+}
+
+std::string order_by(const std::vector<QueueRow>& rows, std::string_view column) {
+  std::vector<const QueueRow*> sorted = addresses_of(rows);
+  sort_rows(sorted, column);
   std::string names;
-  for (const QueueRow& row : rows) names += row.reading.name;
+  for (const QueueRow* row : sorted) names += row->reading.name;
   return names;
 }
 
@@ -180,18 +187,18 @@ TEST(QueueView, FitsTheTerminal) {
   std::vector<QueueRow> rows = {after(queue_with(5), {}), after(queue_with(0, 3), {})};
   rows[0].reading.name = std::string(80, 'x');
   for (std::size_t width = 20; width <= 200; ++width) {
-    const std::vector<std::string> lines = lines_of(rows, width);
+    const std::vector<std::string> lines = lines_of(addresses_of(rows), width);
     ASSERT_EQ(lines.size(), 3u);
     for (const std::string& line : lines) EXPECT_LE(line.size(), width);
     EXPECT_TRUE(lines[0].starts_with("QUEUE"));
   }
-  const std::vector<std::string> narrow = lines_of(rows, 40);
+  const std::vector<std::string> narrow = lines_of(addresses_of(rows), 40);
   EXPECT_TRUE(narrow[0].contains("STATE")) << narrow[0];
   EXPECT_TRUE(narrow[0].contains("VISIBLE")) << narrow[0];
   EXPECT_FALSE(narrow[0].contains("WHY")) << narrow[0];
   EXPECT_TRUE(narrow[1].contains("xx~")) << narrow[1];
   EXPECT_TRUE(narrow[1].contains("no consumer")) << narrow[1];
-  const std::vector<std::string> wide = lines_of(rows, 200);
+  const std::vector<std::string> wide = lines_of(addresses_of(rows), 200);
   EXPECT_TRUE(wide[0].ends_with("WHY")) << wide[0];
   EXPECT_TRUE(wide[1].ends_with("nothing received in 2.0 s")) << wide[1];
   EXPECT_TRUE(wide[1].starts_with(std::string(80, 'x') + "  no consumer")) << wide[1];

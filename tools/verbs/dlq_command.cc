@@ -63,6 +63,7 @@ int list_dead_letter_queues(const DlqOptions& asked, SqsClient& client) {
   });
   if (code != exit_ok) return code;
   Printer printer(stdout, asked.output.format(), {"queue", "messages", "sources"});
+  printer.fit_terminal();
   for (const auto& [name, names] : sources)
     printer.add({
         .cells = {{"queue", name}, {"messages", messages[name]}, {"sources", names}}
@@ -124,6 +125,7 @@ int with_tasks(const DlqOptions& asked, SqsClient& client, Act&& act) {
 int list_tasks(const DlqOptions& asked, SqsClient& client) {
   Printer printer(stdout, asked.output.format(),
                   {"status", "moved", "to_move", "rate", "into", "started", "failure"});
+  printer.fit_terminal();
   const int code = with_tasks(asked, client, [&](const JsonValue& task) {
     const std::int64_t started = number_of(task, "StartedTimestamp").value_or(0);
     const std::int64_t rate = number_of(task, "MaxNumberOfMessagesPerSecond").value_or(0);

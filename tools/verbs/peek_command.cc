@@ -115,6 +115,7 @@ int run_peek(const PeekOptions& asked) {
   Printer printer(stdout, asked.output.format(),
                   {"number", "id", "state", "visible_at", "receives", "behind", "consumer", "sent",
                    "group", "body"});
+  printer.fit_terminal();
   std::uint64_t left = asked.count;
   for (std::int64_t from = 0; left > 0;) {
     const auto response =

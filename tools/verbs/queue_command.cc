@@ -109,6 +109,7 @@ Printer::Row counted_row(std::string_view name, const JsonValue& attributes) {
 
 int list(const QueueOptions& asked, SqsClient& client) {
   Printer printer(stdout, asked.output.format(), {"queue", "visible", "in_flight", "delayed"});
+  printer.fit_terminal();
   const int code = asked.names
                        ? for_each_url(client, asked.prefix,
                                       [&](const std::string& url) {

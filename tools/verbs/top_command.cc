@@ -7,9 +7,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -49,7 +51,7 @@ struct ShardLoad {
 };
 
 struct Shown {
-  std::vector<QueueRow> rows;
+  std::vector<const QueueRow*> rows;
   std::vector<ShardLoad> shards;
   std::size_t queues = 0;  // before the filter
 };
@@ -71,8 +73,7 @@ class TopReadings {
 
   const TopOptions* asked_;
   sqs_client::SqsClient* client_;
-  std::map<std::string, QueueReading, std::less<>> before_;
-  std::vector<QueueRow> rows_;
+  std::vector<QueueRow> rows_;  // of the last reading
   std::map<std::string, double, std::less<>> turns_before_;
   TopClock::time_point shards_read_;
   Shown shown_;
@@ -81,21 +82,23 @@ class TopReadings {
 std::optional<sqs_client::CallError> TopReadings::read() {
   auto readings = read_statistics(*client_);
   if (!readings) return readings.error();
-  rows_.clear();
+  std::unordered_map<std::string_view, const QueueReading*> before;
+  for (const QueueRow& row : rows_) before.emplace(row.reading.name, &row.reading);
+  std::vector<QueueRow> rows;
+  rows.reserve(readings->size());
   int looks = 0;
-  for (const QueueReading& reading : *readings) {
-    const auto found = before_.find(reading.name);
-    const QueueReading* const before = found == before_.end() ? nullptr : &found->second;
-    rows_.push_back(row_of(reading, before));
-    if (may_be_blocked(rows_.back()) && looks++ < fifo_looks_max)
-      rows_.back() = row_of(reading, before, all_visible_wait(*client_, reading.url));
-  }
-  before_.clear();
   for (QueueReading& reading : *readings) {
-    std::string name = reading.name;
-    before_.emplace(std::move(name), std::move(reading));
+    const auto found = before.find(reading.name);
+    const QueueReading* const earlier = found == before.end() ? nullptr : found->second;
+    rows.push_back(row_of(std::move(reading), earlier));
+    QueueRow& row = rows.back();
+    if (!may_be_blocked(row) || looks++ >= fifo_looks_max) continue;
+    const bool blocked = all_visible_wait(*client_, row.reading.url);
+    row = row_of(std::move(row.reading), earlier, blocked);
   }
-  CHECK(rows_.size() >= before_.size(), "{} rows of {} queues", rows_.size(), before_.size());
+  CHECK(rows.size() == readings->size(), "{} rows of {} queues", rows.size(), readings->size());
+  shown_.rows.clear();  // they point into rows_
+  rows_ = std::move(rows);
   return asked_->admin.empty() ? std::nullopt : read_shards();
 }
 
@@ -134,7 +137,7 @@ void TopReadings::arrange(const std::string& sort, const std::string& filter) {
   shown_.queues = rows_.size();
   shown_.rows.clear();
   for (const QueueRow& row : rows_)
-    if (row.reading.name.contains(filter)) shown_.rows.push_back(row);
+    if (row.reading.name.contains(filter)) shown_.rows.push_back(&row);
   sort_rows(shown_.rows, sort);
   CHECK(shown_.rows.size() <= shown_.queues, "{} of {} queues", shown_.rows.size(), shown_.queues);
 }
@@ -155,7 +158,8 @@ std::string check_column(const std::string& text) {
 
 int print_reading(const TopOptions& asked, const Shown& shown) {
   Printer printer(stdout, asked.output.format(), printed_columns());
-  for (const QueueRow& row : shown.rows) printer.add(printed(row));
+  printer.fit_terminal();
+  for (const QueueRow* const row : shown.rows) printer.add(printed(*row));
   const bool table = asked.output.format() == OutputFormat::table;
   for (const ShardLoad& load : shown.shards) {
     if (table) continue;
@@ -195,9 +199,9 @@ struct ScreenState {
 };
 
 std::vector<std::string> screen_of(const Shown& shown, const ScreenState& state,
-                                   std::size_t width) {
+                                   const Terminal& terminal) {
   const auto stuck = std::ranges::count_if(
-      shown.rows, [](const QueueRow& row) { return row.state < QueueState::all_in_flight; });
+      shown.rows, [](const QueueRow* row) { return row->state < QueueState::all_in_flight; });
   std::vector<std::string> screen = {fmt::format("{} of {} queues, {} in trouble; sorted by {}",
                                                  shown.rows.size(), shown.queues, stuck,
                                                  state.sort)};
@@ -207,7 +211,9 @@ std::vector<std::string> screen_of(const Shown& shown, const ScreenState& state,
                        : fmt::format("q quit  s sort  / filter: {}", state.filter));
   for (const ShardLoad& load : shown.shards) screen.push_back(shard_text(load));
   screen.emplace_back();
-  for (std::string& line : lines_of(shown.rows, width)) screen.push_back(std::move(line));
+  const std::span<const QueueRow* const> rows(shown.rows);
+  const auto seen = rows.first(std::min(rows.size(), terminal.lines()));
+  for (std::string& line : lines_of(seen, terminal.columns())) screen.push_back(std::move(line));
   return screen;
 }
 
@@ -239,7 +245,7 @@ int run_screen(const TopOptions& asked, TopReadings& readings) {
   auto next = TopClock::now() + pause;
   for (;;) {
     readings.arrange(state.sort, state.filter);
-    terminal->draw(screen_of(readings.shown(), state, terminal->columns()));
+    terminal->draw(screen_of(readings.shown(), state, *terminal));
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(next - TopClock::now());
     const char key = terminal->key(std::max(left, std::chrono::milliseconds(0)));
     if (terminal->ended_by() != 0) return exit_interrupted;
