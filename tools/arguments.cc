@@ -46,7 +46,7 @@ constexpr Synonyms flag_synonyms[] = {
     {" -c --conf --config-file ",                                 "--config FILE names a TOML file."                        },
     {" --threads --workers --cores ",                             "--shards N sets the number of threads that serve queues."},
     {" --endpoint --endpoint-url -u ",
-     "--url names a queue of an SQS endpoint, --binary a binary port of pawl."                                              },
+     "--url names an SQS endpoint or a queue of it, --binary a binary port of pawl."                                        },
     {" --log-level --verbose --debug --quiet -q ",
      "There are no log levels; the log is written to stderr."                                                               },
     {" -v -V ",                                                   "--version prints the version."                           },

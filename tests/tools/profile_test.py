@@ -100,7 +100,8 @@ class Profiles(Verbs):
         for part in ('"ownr"', str(self.config), "owner"):
             self.assertIn(part, text)
         self.credentials.write_text("[owner]\naws_access_key_id\n")
-        self.assertIn(f"{self.credentials}:2: ", self.pawl_with("queue", "ls", "--profile", "owner", code=2))
+        for words in (("queue", "ls"), ("replay", "list", "--queue", "q"), ("bench", "send")):
+            self.assertIn(f"{self.credentials}:2: ", self.pawl_with(*words, "--profile", "owner", code=2))
 
     def test_broken_files_never_end_the_program_badly(self):
         luck = random.Random(3)

@@ -5,8 +5,8 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -88,21 +88,20 @@ void add_connection(Verb verb, ConnectionOptions& options) {
   add_profile(verb, options.profile);
 }
 
-std::optional<Client> connect(const ConnectionOptions& options, const std::string& name) {
+std::expected<Client, ExitCode> connect(const ConnectionOptions& options, const std::string& name) {
   const std::optional<Address> address = address_of(options.binary);
   CHECK(address.has_value(), "check_address() accepts \"{}\"", options.binary);
   Client::Options asked{.host = address->host, .port = address->port, .name = name};
   const auto access = access_of(options.profile);
-  if (!access) return std::nullopt;
+  if (!access) return std::unexpected(exit_usage);
   asked.key_id = access->key.id;
   asked.secret = access->key.secret;
   asked.tls = options.tls || !options.ca_file.empty();
   asked.ca_file = options.ca_file;
   auto client = Client::connect(asked);
   if (client) return std::move(*client);
-  fmt::print(stderr, "error: {}\n",
-             explain(options, client.error(), !asked.key_id.empty(), asked.tls));
-  return std::nullopt;
+  fail_with(exit_failure, explain(options, client.error(), !asked.key_id.empty(), asked.tls));
+  return std::unexpected(exit_failure);
 }
 
 }  // namespace pawl

@@ -10,7 +10,7 @@
 
 #include <pawl/client.h>
 
-#include <optional>
+#include <expected>
 #include <string>
 
 #include "tools/command_line.h"
@@ -27,7 +27,7 @@ struct ConnectionOptions {
 // --binary, --tls, --tls-ca, --profile
 void add_connection(Verb verb, ConnectionOptions& options);
 
-// The server shows `name` for this connection. Without a value the error was already printed.
-std::optional<Client> connect(const ConnectionOptions& options, const std::string& name);
+// The server shows `name` for this connection. An error was already printed: the exit code.
+std::expected<Client, ExitCode> connect(const ConnectionOptions& options, const std::string& name);
 
 }  // namespace pawl

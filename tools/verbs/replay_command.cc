@@ -150,7 +150,7 @@ int explain_cancel(const ReplayRequest& asked, const Client::Error& error) {
 template <typename Act>
 int with_queue(const ReplayRequest& asked, Act&& act) {
   auto client = connect(asked.server, "pawl replay");
-  if (!client) return exit_failure;
+  if (!client) return client.error();
   const auto queue = client->open_queue(asked.queue);
   if (!queue) return explain(asked, "open", queue.error());
   return act(*client, *queue);
