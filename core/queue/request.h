@@ -135,8 +135,10 @@ struct Delivery {
   Seq seq = 0;
   ReceiptHandle handle{};
   std::uint32_t receive_count = 0;
+  std::uint32_t moved_receives = 0;  // from the log; dead letter: receives in its source queue
   Instant first_received;
   // from the log
+  Instant moved;  // when it came from another queue; 0: it was sent to this one
   Instant sent;
   Instant deliver_at;  // `sent` and its delay
   MessageId id;        // set if the message kept its id from another queue; zero: see message_id()

@@ -11,6 +11,12 @@
 namespace pawl {
 namespace {
 
+void fill(Delivery& delivery, const StoredMessage& stored) {
+  delivery.take(stored.sent, stored.deliver_at, stored.carried.id, stored.content);
+  delivery.moved = stored.carried.arrived;
+  delivery.moved_receives = stored.carried.receive_count;
+}
+
 // Their records are all copied, and stay where they are.
 void take_copies(const Request& request, std::span<Delivery> fetched) {
   for (Delivery& delivery : fetched) {
@@ -19,7 +25,7 @@ void take_copies(const Request& request, std::span<Delivery> fetched) {
     const StoredMessage stored = trusted_message(
         reinterpret_cast<const std::byte*>(request.route.copied.data()) + delivery.copy,
         request.queue);
-    delivery.take(stored.sent, stored.deliver_at, stored.carried.id, stored.content);
+    fill(delivery, stored);
   }
 }
 
@@ -117,7 +123,7 @@ void ShardLoop::take_body(Request& request, Delivery& delivery, const std::byte*
       delivery.copy = request.route.copied.size();
       request.route.copied.append(reinterpret_cast<const char*>(record), bytes);
     } else {
-      delivery.take(stored.sent, stored.deliver_at, stored.carried.id, stored.content);
+      fill(delivery, stored);
     }
   }
   if (record != nullptr) return;

@@ -46,6 +46,11 @@ void PeekedWriter::write(const PeekedMessage& message, const Delivery* delivery)
   result_.plain("State", name_of(known ? message.state : State::unreadable));
   if (message.until != Instant{})
     result_.number("VisibleAt", settings_.shift->wall(message.until).ms);
+  if (delivery != nullptr && delivery->moved != Instant{}) {
+    CHECK(delivery->moved.ms > 0, "moved at {}", delivery->moved.ms);
+    result_.number("MovedAt", settings_.shift->wall(delivery->moved).ms);
+    result_.number("ReceivesBeforeMove", delivery->moved_receives);
+  }
   if (message.behind != 0) result_.number("Behind", static_cast<std::int64_t>(message.behind));
   if (message.consumer != ConsumerAddress{}) result_.plain("Consumer", text_of(message.consumer));
   writer_.end();

@@ -30,6 +30,13 @@ TEST(PeekedWriter, AddsStateAndTimeToAMessage) {
   EXPECT_TRUE(out.ends_with(R"("Number":5,"State":"delayed","VisibleAt":1007,"Behind":4})")) << out;
 
   out.clear();
+  delivery.moved = Instant{2000};
+  delivery.moved_receives = 3;
+  PeekedWriter(queue, settings, SqsForm::json, out, scratch)
+      .write({.seq = 5, .state = State::visible}, &delivery);
+  EXPECT_TRUE(out.ends_with(R"("State":"visible","MovedAt":2007,"ReceivesBeforeMove":3})")) << out;
+
+  out.clear();
   PeekedWriter(queue, settings, SqsForm::json, out, scratch)
       .write({.seq = 6, .state = State::visible}, nullptr);
   EXPECT_EQ(out, R"({"Number":6,"State":"unreadable"})");
