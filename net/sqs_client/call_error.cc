@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "net/sqs_client/xml_element.h"
 #include "proto/text/json_dom.h"
 #include "proto/text/text.h"
 
@@ -12,6 +13,13 @@ namespace {
 std::string text_of(const JsonValue& object, std::string_view key) {
   const std::optional<JsonValue> member = object.member(key);
   return std::string(member ? member->text().value_or("") : "");
+}
+
+// The element with the code of an error of the Query protocol; null: there is none.
+const XmlElement* error_element(const std::optional<XmlElement>& document) {
+  if (!document) return nullptr;
+  const XmlElement* const error = document->name == "Error" ? &*document : document->child("Error");
+  return error != nullptr && error->child("Code") != nullptr ? error : nullptr;
 }
 
 std::string limited(std::string text) {
@@ -24,6 +32,7 @@ std::string limited(std::string text) {
 
 ServiceError service_error_of(std::string_view body) {
   ServiceError error;
+  const auto xml = body.starts_with('<') ? parse_xml(body) : std::nullopt;
   JsonDom dom;
   const std::optional<JsonValue> document = dom.parse(body);
   if (document && document->is_object()) {
@@ -31,6 +40,9 @@ ServiceError service_error_of(std::string_view body) {
     error.code.erase(0, error.code.rfind('#') + 1);
     error.message = text_of(*document, "message");
     if (error.message.empty()) error.message = text_of(*document, "Message");
+  } else if (const XmlElement* const element = error_element(xml); element != nullptr) {
+    error.code = element->text_at("Code");
+    error.message = element->text_at("Message");
   } else {
     error.message = body.substr(0, message_bytes_max);
   }

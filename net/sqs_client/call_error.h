@@ -5,7 +5,7 @@
 // Limits: message_bytes_max for code and message of a response; the rest is cut.
 // Errors: none; a body in another form has no code, and is the message as far as it is printable.
 // Owner:  values.
-// Source: AWS JSON 1.0 protocol (Smithy), "Operation error serialization".
+// Source: AWS JSON 1.0 and Query protocols (Smithy), "Operation error serialization".
 #pragma once
 
 #include <cstddef>

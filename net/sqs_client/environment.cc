@@ -3,11 +3,13 @@
 
 #include <cstdlib>
 
+#include "core/base/check.h"
+
 namespace pawl::sqs_client {
 namespace {
 
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
+std::string variable(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
   return value == nullptr ? "" : value;
 }
 
@@ -20,18 +22,27 @@ std::string file_of(const char* name, const char* default_path) {
 
 }  // namespace
 
-SigningKey key_of_environment() {
-  return {variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY"),
-          variable("AWS_SESSION_TOKEN")};
+SigningKey key_of_environment(std::string_view prefix) {
+  CHECK(prefix.empty() || prefix.ends_with('_'), "the prefix {}", prefix);
+  const std::string own(prefix);
+  SigningKey key{variable(own + "AWS_ACCESS_KEY_ID"), variable(own + "AWS_SECRET_ACCESS_KEY"),
+                 variable(own + "AWS_SESSION_TOKEN")};
+  return key.id.empty() && !prefix.empty() ? key_of_environment() : key;
 }
 
-std::string region_of_environment() {
-  std::string region = variable("AWS_REGION");
+std::string region_of_environment(std::string_view prefix) {
+  std::string region = prefix.empty() ? "" : variable(std::string(prefix) + "AWS_REGION");
+  if (region.empty()) region = variable("AWS_REGION");
   return region.empty() ? variable("AWS_DEFAULT_REGION") : region;
 }
 
-std::string endpoint_of_environment() {
-  std::string url = variable("AWS_ENDPOINT_URL_SQS");
+std::string endpoint_of_environment(std::string_view service) {
+  std::string name = "AWS_ENDPOINT_URL_";
+  for (const char c : service) {
+    CHECK(c >= 'a' && c <= 'z', "the service {}", service);
+    name += static_cast<char>(c - 'a' + 'A');
+  }
+  std::string url = variable(name);
   return url.empty() ? variable("AWS_ENDPOINT_URL") : url;
 }
 

@@ -117,7 +117,8 @@ std::expected<SigningKey, std::string> key_of(const Profile& profile) {
   return SigningKey{};
 }
 
-std::expected<std::string, std::string> endpoint_of(const Profile& profile) {
+std::expected<std::string, std::string> endpoint_of(const Profile& profile,
+                                                    std::string_view service) {
   const AwsSection* const section = profile.in_config();
   const AwsSetting* const services = setting(section, "services");
   if (services != nullptr) {
@@ -126,7 +127,7 @@ std::expected<std::string, std::string> endpoint_of(const Profile& profile) {
       return std::unexpected(
           format_text("{}:{}: there is no section [services {}], which the profile \"{}\" names.",
                       profile.config.path, services->line, services->value, profile.name));
-    const std::string url = value_of(table, "sqs.endpoint_url");
+    const std::string url = value_of(table, std::string(service) + ".endpoint_url");
     if (!url.empty()) return url;
   }
   return value_of(section, "endpoint_url");
@@ -134,11 +135,13 @@ std::expected<std::string, std::string> endpoint_of(const Profile& profile) {
 
 }  // namespace
 
-std::expected<Access, std::string> find_access(const std::string& profile) {
+std::expected<Access, std::string> find_access(const std::string& profile,
+                                               std::string_view service, std::string_view prefix) {
   const auto read = read_profile(profile);
   if (!read) return std::unexpected(read.error());
   CHECK(!read->name.empty(), "a profile without a name");
-  Access access{key_of_environment(), region_of_environment(), endpoint_of_environment()};
+  Access access{key_of_environment(prefix), region_of_environment(prefix),
+                endpoint_of_environment(service)};
   if (!profile.empty() || access.key.id.empty()) {
     auto key = key_of(*read);
     if (!key) return std::unexpected(std::move(key.error()));
@@ -147,7 +150,7 @@ std::expected<Access, std::string> find_access(const std::string& profile) {
   if (access.region.empty()) access.region = value_of(read->in_config(), "region");
   if (access.region.empty()) access.region = default_region;
   if (access.endpoint.empty()) {
-    auto endpoint = endpoint_of(*read);
+    auto endpoint = endpoint_of(*read, service);
     if (!endpoint) return std::unexpected(std::move(endpoint.error()));
     access.endpoint = std::move(*endpoint);
   }

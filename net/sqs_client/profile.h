@@ -19,6 +19,7 @@
 
 #include <expected>
 #include <string>
+#include <string_view>
 
 #include "net/sqs_client/signer.h"
 
@@ -32,6 +33,9 @@ struct Access {
 
 // `profile`: the name in the call; empty: none. Reads AWS_CONFIG_FILE and
 // AWS_SHARED_CREDENTIALS_FILE, else the files in ~/.aws.
-std::expected<Access, std::string> find_access(const std::string& profile);
+// `service`: "sqs" or "sns", for the endpoint. `prefix`: of the variables of a second endpoint.
+std::expected<Access, std::string> find_access(const std::string& profile,
+                                               std::string_view service = "sqs",
+                                               std::string_view prefix = {});
 
 }  // namespace pawl::sqs_client

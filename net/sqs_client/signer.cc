@@ -14,22 +14,28 @@ constexpr std::size_t day_bytes = 8;
 
 }  // namespace
 
-RequestSigner::RequestSigner(std::string host, SigningKey key, std::string region, std::string api)
+RequestSigner::RequestSigner(std::string host, SigningKey key, std::string region, const Api& api)
     : host_(std::move(host)),
       key_(std::move(key)),
       region_(std::move(region)),
-      api_(std::move(api)),
-      signed_headers_("host;x-amz-date;") {
+      api_(api),
+      signed_headers_("host;x-amz-date") {
+  CHECK(!api_.name.empty() && !api_.service.empty(), "an API without name or service");
   if (key_.id.empty()) key_.session_token.clear();
-  if (!key_.session_token.empty()) signed_headers_ += "x-amz-security-token;";
-  signed_headers_ += "x-amz-target";
+  if (!key_.session_token.empty()) signed_headers_ += ";x-amz-security-token";
+  if (!api_.is_query()) signed_headers_ += ";x-amz-target";
 }
 
 PreparedHead RequestSigner::head(std::string_view action) const {
-  PreparedHead made{.bytes = {}, .target = api_ + "." + std::string(action)};
+  PreparedHead made;
   std::string& out = made.bytes;
-  out = "POST / HTTP/1.1\r\nHost: " + host_ + "\r\nX-Amz-Target: " + made.target +
-        "\r\nContent-Type: application/x-amz-json-1.0\r\n";
+  out = "POST / HTTP/1.1\r\nHost: " + host_ + "\r\n";
+  if (api_.is_query()) {
+    out += "Content-Type: application/x-www-form-urlencoded; charset=utf-8\r\n";
+  } else {
+    made.target.append(api_.name).append(".").append(action);
+    out += "X-Amz-Target: " + made.target + "\r\nContent-Type: application/x-amz-json-1.0\r\n";
+  }
   if (!key_.session_token.empty())
     out.append("X-Amz-Security-Token: ").append(key_.session_token).append("\r\n");
   out.append("X-Amz-Date: ");
@@ -37,7 +43,8 @@ PreparedHead RequestSigner::head(std::string_view action) const {
   out.append(placeholder_date).append("\r\nAuthorization: AWS4-HMAC-SHA256 Credential=");
   out.append(key_.id.empty() ? "test" : key_.id).append("/");
   made.scope_at = out.size();
-  out.append(placeholder_date.substr(0, day_bytes)).append("/" + region_ + "/sqs/aws4_request");
+  out.append(placeholder_date.substr(0, day_bytes)).append("/" + region_ + "/");
+  out.append(api_.service).append("/aws4_request");
   out.append(", SignedHeaders=").append(signed_headers_).append(", Signature=");
   made.signature_at = out.size();
   out.append(2 * Sha256{}.size(), '0').append("\r\nContent-Length: ");
@@ -54,10 +61,10 @@ void RequestSigner::set_time(std::time_t now) {
   CHECK(date_.size() == placeholder_date.size(), "the date {}", date_);
   const std::string day = date_.substr(0, day_bytes);
   if (scope_.starts_with(day)) return;
-  scope_ = day + "/" + region_ + "/sqs/aws4_request";
+  scope_ = day + "/" + region_ + "/" + std::string(api_.service) + "/aws4_request";
   day_key_ = hmac_sha256("AWS4" + key_.secret, day);
   day_key_ = hmac_sha256(view_of(day_key_), region_);
-  day_key_ = hmac_sha256(view_of(day_key_), "sqs");
+  day_key_ = hmac_sha256(view_of(day_key_), api_.service);
   day_key_ = hmac_sha256(view_of(day_key_), "aws4_request");
 }
 
@@ -81,7 +88,7 @@ void RequestSigner::sign(std::string& out, std::size_t begin, std::size_t body,
   canonical_.append(host_).append("\nx-amz-date:").append(date_);
   if (!key_.session_token.empty())
     canonical_.append("\nx-amz-security-token:").append(key_.session_token);
-  canonical_.append("\nx-amz-target:").append(head.target);
+  if (!api_.is_query()) canonical_.append("\nx-amz-target:").append(head.target);
   canonical_.append("\n\n").append(signed_headers_).append("\n");
   append_hex(canonical_, sha256(std::string_view(out).substr(body)));
   to_sign_ = "AWS4-HMAC-SHA256\n";

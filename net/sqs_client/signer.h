@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // RequestSigner: AWS Signature Version 4 of prepared requests, at three SHA-256 and an HMAC each.
+// They are calls of an Api: of AWS's JSON protocol, or of the Query protocol.
 //
 // A prepared request has placeholders of the final length; sign() overwrites them:
 //   X-Amz-Date: 20260101T000000Z
 //   Authorization: ... Credential=ID/20260101/REGION/sqs/aws4_request, ... Signature=000...0
-// The signed headers are host, x-amz-date, x-amz-security-token (with a session token) and
-// x-amz-target; the path is `/`, without a query.
+// The signed headers are host, x-amz-date, x-amz-security-token (with a session token) and, in the
+// JSON protocol, x-amz-target; the path is `/`, without a query.
 //
 // Limits: host, key, region and target have no control characters: they become header lines.
 // Errors: none. Without a key the placeholders stay: emulators read the region from them.
@@ -22,10 +23,21 @@
 
 namespace pawl::sqs_client {
 
+struct Api {
+  std::string_view name;     // begins each target
+  std::string_view service;  // in the scope of signatures
+  std::string_view version;  // of the Query protocol; empty: the API speaks JSON
+
+  bool is_query() const { return !version.empty(); }
+};
+inline constexpr Api sqs_api{"AmazonSQS", "sqs", {}};
+inline constexpr Api pawl_api{"Pawl", "sqs", {}};
+inline constexpr Api sns_api{"SNS", "sns", "2010-03-31"};
+
 // The head of a request, up to the digits of Content-Length.
 struct PreparedHead {
   std::string bytes;
-  std::string target;  // "AmazonSQS.SendMessage"
+  std::string target;  // "AmazonSQS.SendMessage"; empty: the Query protocol has none
   std::size_t date_at = 0, scope_at = 0, signature_at = 0;
 };
 
@@ -37,9 +49,7 @@ struct SigningKey {
 
 class RequestSigner {
  public:
-  // `api` begins the target of each request.
-  RequestSigner(std::string host, SigningKey key, std::string region,
-                std::string api = "AmazonSQS");
+  RequestSigner(std::string host, SigningKey key, std::string region, const Api& api = sqs_api);
 
   PreparedHead head(std::string_view action) const;
   // Appends a whole request, signed.
@@ -54,7 +64,7 @@ class RequestSigner {
   std::string host_;
   SigningKey key_;
   std::string region_;
-  std::string api_;
+  Api api_;
   std::string signed_headers_;
   std::time_t time_ = -1;
   std::string date_;   // "20260101T000000Z", of time_

@@ -67,7 +67,7 @@ SqsClient::SqsClient(ClientOptions options, Endpoint endpoint)
     : options_(std::move(options)),
       endpoint_(std::move(endpoint)),
       signer_(host_header(endpoint_), options_.key, options_.region, options_.api) {
-  CHECK(is_plain_name(options_.api), "the API {}", options_.api);
+  CHECK(is_plain_name(options_.api.name), "the API {}", options_.api.name);
   CHECK(options_.response_timeout.count() > 0, "a timeout of {} ms",
         options_.response_timeout.count());
 }
@@ -85,6 +85,13 @@ std::expected<Response, CallError> SqsClient::call(std::string_view action, std:
   if (stream_ && is_stale(*stream_)) stream_.reset();
   if (const auto connected = connect(); !connected) return std::unexpected(connected.error());
   std::string request;
+  std::string form;
+  if (options_.api.is_query()) {
+    CHECK(!body.starts_with('{'), "JSON in a call of {}", options_.api.name);
+    form.append("Action=").append(action).append("&Version=").append(options_.api.version);
+    if (!body.empty()) form.append("&").append(body);
+    body = form;
+  }
   signer_.append(request, signer_.head(action), body, std::time(nullptr));
   auto response = exchange(action, request);
   if (!response) {

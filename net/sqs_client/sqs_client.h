@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// SqsClient: calls actions of one SQS endpoint, one at a time, and waits for each response.
+// SqsClient: calls actions of one SQS or SNS endpoint, one at a time, and waits for each response.
 //
 //   auto client = SqsClient::make({.url = "https://sqs.eu-west-1.amazonaws.com", .key = ...});
 //   auto response = client->call("ListQueues", "{}");
 //   if (!response) std::fputs(response.error().text.c_str(), stderr);
 //
-// It speaks the JSON protocol. The connection is made by the first call and kept for the next ones;
-// after an error the next call makes a new one. No call is repeated: a failed send may have stored
-// its message.
+// It speaks the JSON protocol, to SNS the Query protocol. The connection is made by the first call
+// and kept for the next ones; after an error the next call makes a new one. No call is repeated: a
+// failed send may have stored its message.
 //
 // Units:  milliseconds, bytes.
 // Limits: connect_timeout without the time of the name server; response_timeout from the connection
 //         to the whole response; response_bytes_max with its head.
 // Errors: CallError. Any status but 200 is one, with kind refused.
 // Owner:  one thread.
-// Source: AWS JSON 1.0 protocol (Smithy); SQS API Reference.
+// Source: AWS JSON 1.0 protocol (Smithy); SQS and SNS API References.
 #pragma once
 
 #include <chrono>
@@ -33,9 +33,9 @@
 namespace pawl::sqs_client {
 
 struct ClientOptions {
-  std::string url;                // of endpoint.h; empty: local_endpoint
-  std::string api = "AmazonSQS";  // of the targets
-  SigningKey key;                 // without an id requests are not signed
+  std::string url;  // of endpoint.h; empty: local_endpoint
+  Api api = sqs_api;
+  SigningKey key;  // without an id requests are not signed
   std::string region = default_region;
   StreamOptions stream;
   std::chrono::milliseconds response_timeout{30'000};  // a long poll takes up to 20 s
@@ -52,7 +52,7 @@ class SqsClient {
   // Checks the options; connects to nothing.
   static std::expected<SqsClient, CallError> make(ClientOptions options);
 
-  // `action` has only letters and digits; `body` is a JSON object.
+  // `action` has only letters and digits; `body` is a JSON object, or a QueryBody for SNS.
   std::expected<Response, CallError> call(std::string_view action, std::string_view body);
 
   const Endpoint& endpoint() const { return endpoint_; }

@@ -47,7 +47,7 @@ int explain_unread(const CheckQueuesOptions& asked, const CallError& error) {
 
 // With SQS's actions alone: the queues of any endpoint.
 int read_foreign(const CheckQueuesOptions& asked, CheckedQueues& checked) {
-  auto client = open_endpoint(asked.endpoint, "AmazonSQS");
+  auto client = open_endpoint(asked.endpoint, sqs_client::sqs_api);
   if (!client) return exit_usage;
   const auto probe = client->call("ListQueues", "{}");
   if (!probe) return explain_unread(asked, probe.error());
@@ -58,7 +58,7 @@ int read_foreign(const CheckQueuesOptions& asked, CheckedQueues& checked) {
 }
 
 int read_queues(const CheckQueuesOptions& asked, CheckedQueues& checked) {
-  auto client = open_endpoint(asked.endpoint, "Pawl");
+  auto client = open_endpoint(asked.endpoint, sqs_client::pawl_api);
   if (!client) return exit_usage;
   auto readings = read_statistics(*client);
   if (readings) {

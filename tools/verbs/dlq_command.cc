@@ -178,7 +178,7 @@ void add_dlq_command(CommandLine& line) {
           .required();
     add_endpoint(action, asked->endpoint);
     action.on_given([asked, run] {
-      auto client = open_endpoint(asked->endpoint, "AmazonSQS");
+      auto client = open_endpoint(asked->endpoint, sqs_client::sqs_api);
       return client ? run(*asked, *client) : static_cast<int>(exit_usage);
     });
     return action;

@@ -21,9 +21,10 @@ void add_endpoint(Verb verb, EndpointOptions& options) {
 }
 
 std::optional<sqs_client::SqsClient> open_endpoint(const EndpointOptions& options,
-                                                   const std::string& api) {
-  CHECK(!api.empty(), "a client of no API");
-  auto access = access_of(options.profile);
+                                                   const sqs_client::Api& api,
+                                                   std::string_view prefix) {
+  CHECK(!api.name.empty(), "a client of no API");
+  auto access = access_of(options.profile, api.service, prefix);
   if (!access) return std::nullopt;
   sqs_client::ClientOptions client;
   client.url = options.url.empty() ? access->endpoint : options.url;

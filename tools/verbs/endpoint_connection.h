@@ -25,10 +25,11 @@ struct EndpointOptions {
 // --url, --profile
 void add_endpoint(Verb verb, EndpointOptions& options);
 
-// A client of an API: AmazonSQS, or Pawl for pawl's own. Without a value the error was already
-// printed.
+// A client of an API; `prefix` is that of net/sqs_client/environment.h. Without a value the error
+// was already printed.
 std::optional<sqs_client::SqsClient> open_endpoint(const EndpointOptions& options,
-                                                   const std::string& api);
+                                                   const sqs_client::Api& api,
+                                                   std::string_view prefix = {});
 
 // Prints the error of a call about this queue, and returns the exit code of the verb.
 int explain_call(const sqs_client::CallError& error, std::string_view queue);

@@ -110,7 +110,7 @@ std::optional<std::int64_t> print_messages(std::string_view response, Printer& p
 }
 
 int run_peek(const PeekOptions& asked) {
-  auto client = open_endpoint(asked.endpoint, "Pawl");
+  auto client = open_endpoint(asked.endpoint, sqs_client::pawl_api);
   if (!client) return exit_usage;
   Printer printer(stdout, asked.output.format(),
                   {"number", "id", "state", "visible_at", "receives", "behind", "consumer", "sent",

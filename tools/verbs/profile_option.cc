@@ -18,8 +18,9 @@ void add_profile(Verb verb, std::string& profile) {
       });
 }
 
-std::optional<sqs_client::Access> access_of(const std::string& profile) {
-  auto access = sqs_client::find_access(profile);
+std::optional<sqs_client::Access> access_of(const std::string& profile, std::string_view service,
+                                            std::string_view prefix) {
+  auto access = sqs_client::find_access(profile, service, prefix);
   if (access) return std::move(*access);
   fail_with(exit_usage, access.error());
   return std::nullopt;

@@ -17,6 +17,8 @@ namespace pawl {
 void add_profile(Verb verb, std::string& profile);
 
 // Empty: AWS_PROFILE, else "default". Without a value the error was already printed.
-std::optional<sqs_client::Access> access_of(const std::string& profile);
+std::optional<sqs_client::Access> access_of(const std::string& profile,
+                                            std::string_view service = "sqs",
+                                            std::string_view prefix = {});
 
 }  // namespace pawl

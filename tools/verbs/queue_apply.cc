@@ -240,7 +240,7 @@ int apply_file(const ApplyRequest& asked) {
   int code = exit_ok;
   const auto rows = declared_of(asked.file, code);
   if (rows == nullptr) return code;
-  auto client = open_endpoint(asked.endpoint, "AmazonSQS");
+  auto client = open_endpoint(asked.endpoint, sqs_client::sqs_api);
   if (!client) return exit_usage;
   std::vector<PlannedQueue> all;
   std::vector<bool> is_new;

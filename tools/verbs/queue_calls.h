@@ -26,7 +26,7 @@ std::optional<std::string> url_of_queue(sqs_client::SqsClient& client, const std
 // Connects to the endpoint and returns act(client, URL of the queue), or the exit code of an error.
 template <typename Act>
 int with_queue(const EndpointOptions& endpoint, const std::string& queue, Act&& act) {
-  auto client = open_endpoint(endpoint, "AmazonSQS");
+  auto client = open_endpoint(endpoint, sqs_client::sqs_api);
   if (!client) return exit_usage;
   int code = exit_ok;
   const auto url = url_of_queue(*client, queue, code);

@@ -220,7 +220,7 @@ void add_queue_command(CommandLine& line) {
     if (named) action.option("QUEUE,--queue", asked->queue, "Name or URL of the queue").required();
     add_endpoint(action, asked->endpoint);
     action.on_given([asked, run] {
-      auto client = open_endpoint(asked->endpoint, "AmazonSQS");
+      auto client = open_endpoint(asked->endpoint, sqs_client::sqs_api);
       return client ? run(*asked, *client) : static_cast<int>(exit_usage);
     });
     return action;

@@ -283,7 +283,7 @@ void add_top_command(CommandLine& line) {
       "Keys on a terminal: q ends, s sorts by the next column, / filters by name. The first "
       "reading is compared with one an interval earlier.");
   verb.on_given([asked] {
-    auto client = open_endpoint(asked->endpoint, "Pawl");
+    auto client = open_endpoint(asked->endpoint, sqs_client::pawl_api);
     if (!client) return static_cast<int>(exit_usage);
     TopReadings readings(*asked, *client);
     const bool screen = Terminal::is_possible() && asked->count == 0 &&

@@ -19,6 +19,9 @@ TEST(SqsServiceError, IsReadFromTheBody) {
        "InvalidAddress: m"                                                                                                                                            },
       {"without a message",   R"({"__type":"Throttled"})",                                         "Throttled",         "",                         "Throttled"       },
       {"of other kinds",      R"({"__type":1,"message":[]})",                                      "",                  "",                         "HTTP 502"        },
+      {"of SNS",
+       "<ErrorResponse><Error><Type>Sender</Type><Code>NotFound</Code><Message>a &lt; "
+       "b</Message></Error></ErrorResponse>",                                                      "NotFound",          "a < b",                    "NotFound: a < b" },
       {"no object",           "[]",                                                                "",                  "[]",                       "HTTP 502: []"    },
       {"no JSON",             "<html>",                                                            "",                  "<html>",                   "HTTP 502: <html>"},
       {"not printable",       "a\x1b[2J\xFF",                                                      "",                  "a?[2J?",                   "HTTP 502: a?[2J?"},

@@ -23,23 +23,47 @@ TEST(SqsEnvironment, HasTheKeyAndTheRegion) {
   EXPECT_EQ(region_of_environment(), "eu-west-1");
 }
 
+TEST(SqsEnvironment, HasTheKeyAndTheRegionOfASecondEndpoint) {
+  const FixedEnvironment one({
+      {"AWS_ACCESS_KEY_ID",     "AKID"  },
+      {"AWS_SECRET_ACCESS_KEY", "secret"},
+      {"AWS_SESSION_TOKEN",     "token" },
+  });
+  EXPECT_EQ(key_of_environment("TO_").id, "AKID") << "that of the first";
+  EXPECT_EQ(key_of_environment("TO_").session_token, "token");
+  EXPECT_EQ(region_of_environment("TO_"), "us-east-1");
+  const FixedEnvironment two({
+      {"AWS_ACCESS_KEY_ID",        "AKID"     },
+      {"AWS_SESSION_TOKEN",        "token"    },
+      {"AWS_REGION",               "eu-west-1"},
+      {"TO_AWS_ACCESS_KEY_ID",     "OTHER"    },
+      {"TO_AWS_SECRET_ACCESS_KEY", "hush"     },
+      {"TO_AWS_REGION",            "eu-west-2"},
+  });
+  EXPECT_EQ(key_of_environment("TO_").id, "OTHER");
+  EXPECT_EQ(key_of_environment("TO_").secret, "hush");
+  EXPECT_EQ(key_of_environment("TO_").session_token, "") << "it belongs to the other key";
+  EXPECT_EQ(region_of_environment("TO_"), "eu-west-2");
+}
+
 TEST(SqsEnvironment, HasTheEndpointOfSqsBeforeThatOfAllServices) {
   {
     const FixedEnvironment environment({
         {"AWS_ENDPOINT_URL",     "http://all:1"},
         {"AWS_ENDPOINT_URL_SQS", "http://sqs:2"}
     });
-    EXPECT_EQ(endpoint_of_environment(), "http://sqs:2");
+    EXPECT_EQ(endpoint_of_environment("sqs"), "http://sqs:2");
+    EXPECT_EQ(endpoint_of_environment("sns"), "http://all:1");
   }
   {
     const FixedEnvironment environment({
         {"AWS_ENDPOINT_URL",     "http://all:1"},
         {"AWS_ENDPOINT_URL_SQS", ""            }
     });
-    EXPECT_EQ(endpoint_of_environment(), "http://all:1");
+    EXPECT_EQ(endpoint_of_environment("sqs"), "http://all:1");
   }
   const FixedEnvironment environment({});
-  EXPECT_EQ(endpoint_of_environment(), "");
+  EXPECT_EQ(endpoint_of_environment("sqs"), "");
 }
 
 TEST(SqsEnvironment, HasTheDefaultRegionOrNone) {

@@ -88,12 +88,26 @@ TEST_F(SqsSigner, AgreesWithSignaturesOfAnotherProgram) {
 }
 
 TEST_F(SqsSigner, SignsTheTargetOfAnotherApi) {
-  RequestSigner signer("127.0.0.1:9324", key_, "us-east-1", "Pawl");
+  RequestSigner signer("127.0.0.1:9324", key_, "us-east-1", sqs_client::pawl_api);
   std::string text = signed_request(signer, "{}", noon);
   EXPECT_NE(text.find("\r\nX-Amz-Target: Pawl.SendMessage\r\n"), text.npos) << text;
   EXPECT_EQ(verify(text, noon), AuthFault::none);
   text[text.find("Pawl.") + 1] = 'A';
   EXPECT_EQ(verify(text, noon), AuthFault::mismatch);
+}
+
+TEST_F(SqsSigner, SignsCallsOfTheQueryProtocol) {
+  for (const SigningKey& key : {key_, temporary_key_}) {
+    RequestSigner signer("127.0.0.1:9324", key, "eu-west-1", sqs_client::sns_api);
+    std::string text = signed_request(signer, "Action=ListTopics&Version=2010-03-31", noon);
+    EXPECT_EQ(text.find("Target"), text.npos) << text;
+    EXPECT_NE(text.find("\r\nContent-Type: application/x-www-form-urlencoded; charset=utf-8\r\n"),
+              text.npos);
+    EXPECT_NE(text.find("/20260102/eu-west-1/sns/aws4_request"), text.npos);
+    EXPECT_EQ(verify(text, noon), AuthFault::none);
+    text.back() = '0';
+    EXPECT_EQ(verify(text, noon), AuthFault::mismatch);
+  }
 }
 
 TEST_F(SqsSigner, LeavesRequestsUnsignedWithoutAKey) {

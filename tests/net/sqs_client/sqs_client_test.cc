@@ -348,7 +348,7 @@ TEST(SqsClient, SendsTheTargetOfItsApiAndTheHost) {
     write_all(connection, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
     wait_for_end(connection);
   });
-  ASSERT_TRUE(client_of({.url = peer.url() + "/1/q", .api = "Pawl"}).call("Peek", R"({"a":1})"));
+  ASSERT_TRUE(client_of({.url = peer.url() + "/1/q", .api = pawl_api}).call("Peek", R"({"a":1})"));
   EXPECT_TRUE(request.starts_with("POST / HTTP/1.1\r\nHost: 127.0.0.1:" +
                                   std::to_string(peer.port()) + "\r\nX-Amz-Target: Pawl.Peek\r\n"))
       << request;
