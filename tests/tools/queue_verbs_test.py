@@ -18,8 +18,8 @@ from dev_test import PAWL  # noqa: E402
 from peek_test import Verbs  # noqa: E402
 
 
-class AnyEndpoint:
-    """The cases that hold at every SQS endpoint. Queue names are new ones."""
+class Queues:
+    """Queues with new names, at the endpoint self.url."""
 
     def name(self, end=""):
         return f"verbs-{uuid.uuid4().hex[:12]}{end}"
@@ -36,6 +36,10 @@ class AnyEndpoint:
 
     def info(self, queue):
         return {row["attribute"]: row["value"] for row in json.loads(self.verb("queue", "info", queue, "-o", "json"))}
+
+
+class AnyEndpoint(Queues):
+    """The cases that hold at every SQS endpoint."""
 
     def test_a_message_goes_through_its_life(self):
         queue = self.create("--set", "VisibilityTimeout=60", "--tag", "team=blue")
@@ -212,6 +216,41 @@ class OnPawl(AnyEndpoint, Verbs):
             time.sleep(0.05)
         self.assertEqual([info["ApproximateNumberOfMessages" + state] for state in ("", "NotVisible")], ["0", "0"])
 
+    def test_dead_letters_are_shown_with_time_source_and_reason(self):
+        dead = self.create("--set", "VisibilityTimeout=60")
+        queue = self.create("--dead-letters", dead, "--max-receives", "2", "--set", "VisibilityTimeout=0")
+        (moved,) = self.send(queue, "tab\tred\u009b31m line\x7f\n" + "x" * 60)
+        before = time.time() * 1000
+        for _ in range(3):
+            self.received(queue, "-n", "1")
+        sent_here = self.verb("send", dead, "sent").strip()
+        self.assertEqual(len(self.received(dead, "-n", "1")), 1, "it adds to the count")
+        for _ in range(2):
+            rows = [json.loads(line) for line in self.verb("dlq", "show", dead, "-o", "jsonl").splitlines()]
+            self.assertEqual([(r["id"], r["source"], r["reason"], r["receives"], r["state"]) for r in rows],
+                             [(moved, queue, "2 receives without a delete", 3, "in_flight"), (sent_here, "", "sent to this queue", 0, "visible")])
+        self.assertLessEqual(rows[0]["sent"], before)
+        self.assertTrue(before <= rows[0]["moved"] <= time.time() * 1000, rows[0])
+        self.assertEqual(rows[1]["moved"], 0)
+        table = self.verb("dlq", "show", dead, "-n", "1")
+        self.assertIn(r"tab\tred\x9b31m line\x7f\nxxx", table)
+        self.assertIn("xxx...", table)
+        self.assertNotRegex(table, "[\x7f-\x9f]")
+        self.assertEqual(len(table.splitlines()), 2)
+        self.assertIn("there is no queue", self.verb("dlq", "show", self.name(), code=3))
+
+    def test_a_message_of_a_move_task_has_no_source(self):
+        dead, queue = self.create(), self.create()
+        self.verb("queue", "set", queue, "--dead-letters", dead)
+        self.send(dead, "x")
+        self.verb("dlq", "redrive", dead, "--to", queue, "--rate", "unlimited")
+        for _ in range(100):
+            rows = json.loads(self.verb("dlq", "show", queue, "-o", "json"))
+            if rows:
+                break
+            time.sleep(0.05)
+        self.assertEqual([(row["source"], row["reason"]) for row in rows], [("", "moved by a move task")])
+
     def test_more_queues_than_a_page_has(self):
         for n in range(1005):
             self.pawl.call("CreateQueue", QueueName=f"many-{n}")
@@ -221,7 +260,19 @@ class OnPawl(AnyEndpoint, Verbs):
         self.run_documented("VERBS.md", 10)
 
 
-class OnStrictPawl(AnyEndpoint, Verbs):
+class AnyOtherEndpoint(AnyEndpoint):
+    """The cases that hold where nothing shows messages without receiving them."""
+
+    def test_it_says_how_to_see_messages_without_peek(self):
+        queue = self.create()
+        for words in (("dlq", "show", queue), ("peek", queue)):
+            self.assertIn(f"without --strict-sqs, shows messages without receiving them. Elsewhere receive them, and let them return at "
+                          f"once: `pawl receive {queue} --visibility 0`", self.verb(*words, code=1))
+        self.verb("send", queue, "x")
+        self.assertEqual([row["body"] for row in self.received(queue, "-n", "1", "--visibility", "0")], ["x"])
+
+
+class OnStrictPawl(AnyOtherEndpoint, Verbs):
     words = ("--strict-sqs",)
 
     def setUp(self):
@@ -229,7 +280,7 @@ class OnStrictPawl(AnyEndpoint, Verbs):
         self.url = self.pawl.url
 
 
-class OnTheNamedEndpoint(AnyEndpoint, Verbs):
+class OnTheNamedEndpoint(AnyOtherEndpoint, Verbs):
     def setUp(self):
         if "PAWL_TEST_ENDPOINT" not in os.environ:
             self.skipTest("PAWL_TEST_ENDPOINT names no endpoint")

@@ -16,6 +16,7 @@
 #include "proto/text/text.h"
 #include "tools/commands.h"
 #include "tools/printer.h"
+#include "tools/verbs/dlq_show.h"
 #include "tools/verbs/endpoint_connection.h"
 #include "tools/verbs/point_in_time.h"
 #include "tools/verbs/queue_calls.h"
@@ -36,10 +37,6 @@ struct DlqOptions {
   OutputOptions output;
 };
 
-std::string name_at_the_end(std::string_view arn) {
-  return std::string(arn.substr(arn.rfind(':') + 1));
-}
-
 std::string check_rate(const std::string& text) {
   const auto rate = decimal_number(text);
   if (text == unlimited || (rate && *rate >= 1 && *rate <= move_rate_max)) return {};
@@ -58,7 +55,7 @@ int list_dead_letter_queues(const DlqOptions& asked, SqsClient& client) {
     const auto policy = dom.parse(attribute_of(queue, "RedrivePolicy"));
     const std::string target = policy ? text_of(*policy, "deadLetterTargetArn") : std::string();
     if (target.empty()) return;
-    std::string& names = sources[name_at_the_end(target)];
+    std::string& names = sources[name_of_arn(target)];
     names.append(names.empty() ? "" : " ").append(name);
   });
   if (code != exit_ok) return code;
@@ -134,7 +131,7 @@ int list_tasks(const DlqOptions& asked, SqsClient& client) {
                   {"moved", number_of(task, "ApproximateNumberOfMessagesMoved").value_or(0)},
                   {"to_move", number_of(task, "ApproximateNumberOfMessagesToMove").value_or(0)},
                   {"rate", rate, rate == 0 ? "no limit" : fmt::format("{}/s", rate)},
-                  {"into", name_at_the_end(text_of(task, "DestinationArn"))},
+                  {"into", name_of_arn(text_of(task, "DestinationArn"))},
                   {"started", started, started == 0 ? "" : time_text(started)},
                   {"failure", text_of(task, "FailureReason")}}
     });
@@ -167,7 +164,7 @@ int cancel(const DlqOptions& asked, SqsClient& client) {
 }  // namespace
 
 void add_dlq_command(CommandLine& line) {
-  Verb verb = line.add_verb("dlq", "Lists dead-letter queues, and returns their messages");
+  Verb verb = line.add_verb("dlq", "Lists dead-letter queues, shows and returns their messages");
   verb.require_verb();
   const auto asked = std::make_shared<DlqOptions>();
   const auto add = [&](const char* name, const char* help,
@@ -186,6 +183,7 @@ void add_dlq_command(CommandLine& line) {
   Verb listed =
       add("ls", "Lists the dead-letter queues and their sources", list_dead_letter_queues, false);
   add_output(listed, asked->output, "{queue, messages, sources}");
+  add_dlq_show(verb);
   Verb started =
       add("redrive", "Moves the messages back to the queues where they come from", redrive);
   started.option("--to", asked->to, "Another queue for all of them, by name or URL")

@@ -132,7 +132,7 @@ int print_explanation(const ExplainOptions& asked, const std::string& queue,
 }
 
 int run_explain(const ExplainOptions& asked) {
-  auto pawl = open_endpoint(asked.endpoint, "Pawl");
+  auto pawl = open_endpoint(asked.endpoint, sqs_client::pawl_api);
   if (!pawl) return exit_usage;
   const auto here = explained(*pawl, asked.queue, asked.message);
   if (!here) return explain_call(here.error(), asked.queue);
@@ -143,7 +143,7 @@ int run_explain(const ExplainOptions& asked) {
   // A number is the message's in this queue alone; its id goes with it.
   if (state != absent || decimal_number(asked.message))
     return print_explanation(asked, asked.queue, here->body);
-  auto sqs = open_endpoint(asked.endpoint, "AmazonSQS");
+  auto sqs = open_endpoint(asked.endpoint, sqs_client::sqs_api);
   if (!sqs) return exit_usage;
   const std::string target = dead_letter_queue_of(*sqs, asked.queue);
   if (!target.empty()) {

@@ -135,4 +135,8 @@ std::string name_of_url(std::string_view url) {
   return std::string(url.substr(url.rfind('/') + 1));
 }
 
+std::string name_of_arn(std::string_view arn) {
+  return std::string(arn.substr(arn.rfind(':') + 1));
+}
+
 }  // namespace pawl

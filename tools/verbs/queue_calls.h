@@ -50,5 +50,6 @@ int for_each_queue(sqs_client::SqsClient& client, std::string_view prefix,
                    const std::function<void(const std::string&, const JsonValue&)>& act);
 
 std::string name_of_url(std::string_view url);
+std::string name_of_arn(std::string_view arn);
 
 }  // namespace pawl

@@ -23,5 +23,7 @@ std::int64_t attribute_number_of(const JsonValue& object, std::string_view name)
 
 // The beginning of a body, for a column of a table; cut at a character.
 std::string short_body(const std::string& body);
+// The text with \n, \t or \x7f in place of its control characters: C0, DEL and, in UTF-8, C1.
+std::string with_visible_controls(std::string_view text);
 
 }  // namespace pawl
