@@ -21,22 +21,23 @@ struct Synonyms {
 constexpr Synonyms verb_synonyms[] = {
     {" status health info ",
      "`pawl check` shows the health of a running server; its admin port serves /healthz and "
-     "/metrics."                                                                                                                   },
-    {" ps stats monitor watch ",                                     "`pawl top` shows which queues are in trouble, and why."      },
-    {" stop shutdown quit kill ",                                    "SIGTERM stops a server: `kill PID`, or `systemctl stop`."    },
+     "/metrics."                                                                                                                                  },
+    {" ps stats monitor watch ",                                                    "`pawl top` shows which queues are in trouble, and why."      },
+    {" stop shutdown quit kill ",                                                   "SIGTERM stops a server: `kill PID`, or `systemctl stop`."    },
     {" restart reload ",
      "SIGHUP reloads keys and certificate: `kill -HUP PID`. For other settings, stop the server "
-     "with SIGTERM and run `pawl serve` again."                                                                                    },
-    {" start run server up daemon ",                                 "`pawl serve` starts the server."                             },
+     "with SIGTERM and run `pawl serve` again."                                                                                                   },
+    {" start run server up daemon ",                                                "`pawl serve` starts the server."                             },
     {" create list ls queues purge rm create-queue list-queues ",
-     "The verb for queues is `pawl queue create|ls|info|set|purge|rm`."                                                            },
-    {" publish produce pub put push enqueue send-message ",
-     "`pawl send QUEUE BODY` sends a message."                                                                                     },
-    {" consume subscribe sub poll get pop dequeue receive-message ",
-     "`pawl receive QUEUE` receives messages."                                                                                     },
+     "The verb for queues is `pawl queue create|ls|info|set|purge|rm`."                                                                           },
+    {" produce put push enqueue send-message ",                                     "`pawl send QUEUE BODY` sends a message."                     },
+    {" publish pub subscribe sub unsubscribe topics sns create-topic list-topics ",
+     "`pawl send QUEUE BODY` sends a message; the verb for topics is `pawl topic "
+     "create|ls|subscribe|publish`."                                                                                                              },
+    {" consume poll get pop dequeue receive-message ",                              "`pawl receive QUEUE` receives messages."                     },
     {" settings configuration conf configtest ",
-     "The verb for settings is `pawl config show|check|diff`."                                                                     },
-    {" verify dump repair fsck ",                                    "The verbs for the log are `pawl wal verify|dump|repair DIR`."},
+     "The verb for settings is `pawl config show|check|diff`."                                                                                    },
+    {" verify dump repair fsck ",                                                   "The verbs for the log are `pawl wal verify|dump|repair DIR`."},
 };
 
 constexpr Synonyms flag_synonyms[] = {

@@ -257,7 +257,7 @@ class OnPawl(AnyEndpoint, Verbs):
         self.assertEqual(len(self.verb("queue", "ls", "--prefix", "many-", "--names").splitlines()), 1006)
 
     def test_the_documented_commands_work(self):
-        self.run_documented("VERBS.md", 10)
+        self.run_documented("VERBS.md", 25)
 
 
 class AnyOtherEndpoint(AnyEndpoint):

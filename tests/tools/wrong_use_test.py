@@ -26,7 +26,7 @@ NOBODY = "127.0.0.1:1"
 # {dir} a directory.
 ROWS = [
     # no verb, or another program's
-    ("", 2, "pawl needs a verb", "serve, bench, config, check, doctor, wal, queue, send, receive, delete, extend, dlq, peek, explain, top, metrics, replay, errors, version"),
+    ("", 2, "pawl needs a verb", "serve, bench, config, check, doctor, wal, queue, send, receive, delete, extend, dlq, topic, peek, explain, top, metrics, replay, errors, version"),
     ("wal", 2, "pawl wal needs a verb", "dump, verify, repair"),
     ("replay", 2, "pawl replay needs a verb", "start"),
     ("bench", 2, "pawl bench needs a verb", "send, receive, e2e"),
@@ -37,7 +37,16 @@ ROWS = [
     ("restart", 2, '"restart"', "SIGHUP", "pawl serve"),
     ("start", 2, '"start"', "pawl serve"),
     ("create", 2, '"create"', "pawl queue create"),
-    ("publish", 2, '"publish"', "pawl send QUEUE BODY"),
+    ("publish", 2, '"publish"', "pawl send QUEUE BODY", "pawl topic"),
+    ("topic", 2, "pawl topic needs a verb", "create, ls, info, rm, subscribe, unsubscribe, subscriptions, publish"),
+    ("topic create", 2, "pawl topic create needs --topic"),
+    ("topic create t --set x", 2, '"x"', "NAME=VALUE"),
+    ("topic subscribe t", 2, "pawl topic subscribe needs --queue"),
+    ("topic subscribe t q --filter {{", 2, "--filter", "JSON object"),
+    ("topic subscribe t q --filter-scope Body", 2, "--filter-scope", '"Body"', "MessageAttributes or MessageBody"),
+    ("topic subscribe t q --filter-scope MessageBody", 2, "--filter JSON"),
+    ("topic publish t", 2, "BODY", "--file FILE"),
+    ("topic ls --url http://127.0.0.1:1", 1, NOBODY),
     ("consume", 2, '"consume"', "pawl receive QUEUE"),
     ("queue", 2, "pawl queue needs a verb", "create, ls, info, set, purge, rm, apply"),
     ("queue apply", 2, "pawl queue apply needs --file", "TOML file"),

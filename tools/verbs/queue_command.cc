@@ -180,7 +180,9 @@ int destroy(const QueueOptions& asked, SqsClient& client, std::string_view actio
     JsonDom dom;
     const auto document = dom.parse(*response);
     const std::int64_t messages = document ? all_messages_of(*document) : 0;
-    if (!is_confirmed(asked.yes, asked.queue, messages)) return exit_usage;
+    const std::string owner = fmt::format("queue \"{}\"", asked.queue);
+    if (!is_confirmed(asked.yes, {.owner = owner, .count = messages, .things = "messages"}))
+      return exit_usage;
     const auto done = client.call(action, body_with("QueueUrl", url));
     return done ? static_cast<int>(exit_ok) : explain_call(done.error(), asked.queue);
   });

@@ -3,9 +3,6 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -17,6 +14,7 @@
 #include "proto/text/json_dom.h"
 #include "tools/commands.h"
 #include "tools/verbs/endpoint_connection.h"
+#include "tools/verbs/input_file.h"
 #include "tools/verbs/name_value.h"
 #include "tools/verbs/queue_calls.h"
 #include "tools/verbs/response_json.h"
@@ -40,17 +38,6 @@ struct SendOptions {
   std::uint32_t delay_given = 0;
   std::string attributes;  // lines of NAME=VALUE
 };
-
-std::optional<std::string> content_of(const std::string& path) {
-  if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    fail_with(exit_failure,
-              fmt::format("cannot read {}. Name a file, or - for the standard input.", path));
-    return std::nullopt;
-  }
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 
 // The members that every message of the call has.
 void write_common(JsonWriter& json, const SendOptions& asked) {
