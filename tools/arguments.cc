@@ -34,6 +34,8 @@ constexpr Synonyms verb_synonyms[] = {
     {" publish pub subscribe sub unsubscribe topics sns create-topic list-topics ",
      "`pawl send QUEUE BODY` sends a message; the verb for topics is `pawl topic "
      "create|ls|subscribe|publish`."                                                                                                              },
+    {" migrate copy transfer drain ",
+     "`pawl move` moves messages to another endpoint; `pawl dlq redrive` returns dead letters."                                                   },
     {" consume poll get pop dequeue receive-message ",                              "`pawl receive QUEUE` receives messages."                     },
     {" settings configuration conf configtest ",
      "The verb for settings is `pawl config show|check|diff`."                                                                                    },

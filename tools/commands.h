@@ -23,6 +23,7 @@ void add_extend_command(CommandLine& line);
 void add_replay_command(CommandLine& line);
 void add_dlq_command(CommandLine& line);
 void add_topic_command(CommandLine& line);
+void add_move_command(CommandLine& line);
 void add_peek_command(CommandLine& line);
 void add_explain_command(CommandLine& line);
 void add_top_command(CommandLine& line);

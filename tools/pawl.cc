@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   pawl::add_extend_command(line);
   pawl::add_dlq_command(line);
   pawl::add_topic_command(line);
+  pawl::add_move_command(line);
   pawl::add_peek_command(line);
   pawl::add_explain_command(line);
   pawl::add_top_command(line);

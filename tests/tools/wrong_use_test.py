@@ -26,7 +26,7 @@ NOBODY = "127.0.0.1:1"
 # {dir} a directory.
 ROWS = [
     # no verb, or another program's
-    ("", 2, "pawl needs a verb", "serve, bench, config, check, doctor, wal, queue, send, receive, delete, extend, dlq, topic, peek, explain, top, metrics, replay, errors, version"),
+    ("", 2, "pawl needs a verb", "serve, bench, config, check, doctor, wal, queue, send, receive, delete, extend, dlq, topic, move, peek, explain, top, metrics, replay, errors, version"),
     ("wal", 2, "pawl wal needs a verb", "dump, verify, repair"),
     ("replay", 2, "pawl replay needs a verb", "start"),
     ("bench", 2, "pawl bench needs a verb", "send, receive, e2e"),
@@ -38,6 +38,12 @@ ROWS = [
     ("start", 2, '"start"', "pawl serve"),
     ("create", 2, '"create"', "pawl queue create"),
     ("publish", 2, '"publish"', "pawl send QUEUE BODY", "pawl topic"),
+    ("move", 2, "pawl move needs", "--queue"),
+    ("move q", 2, "--to"),
+    ("move q --from x://y --to http://127.0.0.1:1", 2, '"x://y"'),
+    ("move q --from http://127.0.0.1:1 --to http://127.0.0.1:1", 1, NOBODY),
+    ("move q --to http://127.0.0.1:1 --visibility 0", 2, "--visibility", '"0"', "1 to 43200"),
+    ("migrate", 2, '"migrate"', "pawl move"),
     ("topic", 2, "pawl topic needs a verb", "create, ls, info, rm, subscribe, unsubscribe, subscriptions, publish"),
     ("topic create", 2, "pawl topic create needs --topic"),
     ("topic create t --set x", 2, '"x"', "NAME=VALUE"),
