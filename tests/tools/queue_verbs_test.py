@@ -265,6 +265,8 @@ class AnyOtherEndpoint(AnyEndpoint):
 
     def test_it_says_how_to_see_messages_without_peek(self):
         queue = self.create()
+        if self.run_pawl("peek", queue, "--url", self.url).returncode == 0:
+            self.skipTest(f"{self.url} is a pawl without --strict-sqs")
         for words in (("dlq", "show", queue), ("peek", queue)):
             self.assertIn(f"without --strict-sqs, shows messages without receiving them. Elsewhere receive them, and let them return at "
                           f"once: `pawl receive {queue} --visibility 0`", self.verb(*words, code=1))
