@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""`pawl queue apply`: gives a running server the queues of a configuration file."""
+"""`pawl queue apply`: gives a running server the queues, topics and subscriptions of a configuration file."""
 
 import json
 import os
@@ -21,6 +21,33 @@ tags = {team = "blue"}
 """
 
 
+FAN_OUT = """
+[[queue]]
+name = "q"
+
+[[queue]]
+name = "q.fifo"
+
+[[topic]]
+name = "news"
+DisplayName = "N & E"
+tags = {team = "blue"}
+
+[[topic]]
+name = "news.fifo"
+
+[[subscription]]
+topic = "news"
+endpoint = "q"
+RawMessageDelivery = true
+FilterPolicy = {colour = ["red"]}
+
+[[subscription]]
+topic = "news.fifo"
+endpoint = "q.fifo"
+"""
+
+
 class Apply(Verbs):
     def write(self, text):
         path = os.path.join(self.place, "queues.toml")
@@ -30,7 +57,7 @@ class Apply(Verbs):
 
     def outcomes(self, text, *words):
         rows = json.loads(self.verb("queue", "apply", self.write(text), "-o", "json", *words))
-        return {row["queue"]: (row["outcome"], row["changes"]) for row in rows}
+        return {row["name"]: (row["outcome"], row["changes"]) for row in rows}
 
     def attributes(self, name):
         return self.pawl.call("GetQueueAttributes", QueueUrl=name, AttributeNames=["All"])["Attributes"]
@@ -79,11 +106,55 @@ class Apply(Verbs):
             self.assertIn(place, done.stderr)
             self.assertIn(words, done.stderr)
 
-    def test_says_what_it_leaves_to_the_server(self):
-        text = '[[queue]]\nname = "q"\n[[topic]]\nname = "t"\n'
-        done = self.run_pawl("queue", "apply", self.write(text), "--url", self.pawl.url)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("1 of the file's tables are no queues", done.stderr)
+    def topics(self):
+        return {row["topic"]: row["subscriptions"] for row in json.loads(self.verb("topic", "ls", "-o", "json"))}
+
+    def subscription(self, topic):
+        (row,) = json.loads(self.verb("topic", "subscriptions", topic, "-o", "json"))
+        return {key: row[key] for key in ("queue", "raw", "filter", "scope")}
+
+    def test_makes_topics_and_subscriptions_and_changes_what_differs(self):
+        self.verb("topic", "create", "other")
+        names = ("q", "q.fifo", "news", "news.fifo", "news -> q", "news.fifo -> q.fifo")
+        self.assertEqual(self.outcomes(FAN_OUT, "--dry-run"), {name: ("to create", "") for name in names})
+        self.assertEqual((self.names(), self.topics()), ([], {"other": 0}), "a dry run makes nothing")
+        self.assertEqual(self.outcomes(FAN_OUT), {name: ("created", "") for name in names})
+        self.assertEqual(self.topics(), {"other": 0, "news": 1, "news.fifo": 1})
+        made = {"queue": "q", "raw": True, "filter": '{"colour":["red"]}', "scope": "MessageAttributes"}
+        self.assertEqual(self.subscription("news"), made)
+        for words in ((), ("--dry-run",)):
+            self.assertEqual(self.outcomes(FAN_OUT, *words), {name: ("unchanged", "") for name in names})
+        self.verb("topic", "publish", "news", "hello", "--attribute", "colour=red")
+        self.assertIn("hello", self.verb("receive", "q", "--wait", "2"))
+
+        other = (FAN_OUT.replace("N & E", "N").replace("blue", "green").replace("RawMessageDelivery = true", "RawMessageDelivery = false")
+                 .replace('{colour = ["red"]}', '{a = {b = ["c"]}}\nFilterPolicyScope = "MessageBody"'))
+        wanted = {"news": "DisplayName: N & E -> N; tag team: blue -> green",
+                  "news -> q": 'FilterPolicyScope: MessageAttributes -> MessageBody; FilterPolicy: {"colour":["red"]} -> {"a":{"b":["c"]}}; '
+                               "RawMessageDelivery: true -> false"}
+        outcomes = self.outcomes(other, "--dry-run")
+        self.assertEqual({name: outcomes[name] for name in wanted}, {name: ("to change", text) for name, text in wanted.items()})
+        self.assertEqual(self.subscription("news"), made, "a dry run changes nothing")
+        outcomes = self.outcomes(other)
+        self.assertEqual({name: outcomes[name] for name in wanted}, {name: ("changed", text) for name, text in wanted.items()})
+        self.assertEqual(self.subscription("news"), {"queue": "q", "raw": False, "filter": '{"a":{"b":["c"]}}', "scope": "MessageBody"})
+        self.assertEqual({outcome for outcome, _ in self.outcomes(other).values()}, {"unchanged"})
+        self.outcomes('[[topic]]\nname = "news"\n')
+        self.assertEqual(self.topics(), {"other": 0, "news": 1, "news.fifo": 1}, "nothing is deleted")
+
+    def test_refuses_subscriptions_that_cannot_be(self):
+        missing = self.write('[[queue]]\nname = "q"\n[[subscription]]\ntopic = "none"\nendpoint = "q"\n')
+        done = self.run_pawl("queue", "apply", missing, "--url", self.pawl.url)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertRegex(done.stderr, r"queues\.toml:3:\d+: topic = none: the endpoint has no such topic")
+        self.assertEqual(self.names(), [], "it is found before anything is made")
+        wrong = self.write('[[topic]]\nname = "t"\n[[subscription]]\ntopic = "t"\nendpoint = "missing"\n')
+        done = self.run_pawl("queue", "apply", wrong, "--url", self.pawl.url)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertRegex(done.stderr, r"queues\.toml:3:\d+: .*does not exist")
+        foreign = self.write('[[topic]]\nname = "t"\naccount = "111111111111"\n')
+        done = self.run_pawl("queue", "apply", foreign, "--url", self.pawl.url)
+        self.assertEqual((done.returncode, "is of account 111111111111" in done.stderr), (2, True), done.stderr)
 
 
 if __name__ == "__main__":

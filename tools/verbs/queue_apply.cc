@@ -17,14 +17,14 @@
 #include "proto/declared/declared_rows.h"
 #include "proto/text/json.h"
 #include "proto/text/json_dom.h"
-#include "proto/text/json_value.h"
-#include "proto/text/text.h"
 #include "tools/config/config_file.h"
 #include "tools/config/configuration.h"
 #include "tools/printer.h"
+#include "tools/verbs/apply_values.h"
 #include "tools/verbs/endpoint_connection.h"
 #include "tools/verbs/queue_calls.h"
 #include "tools/verbs/response_json.h"
+#include "tools/verbs/topic_apply.h"
 
 namespace pawl {
 namespace {
@@ -53,32 +53,6 @@ struct PlannedQueue {
 
   bool is_changed() const { return !changes.empty(); }
 };
-
-std::string redrive_text(const std::string& policy) {
-  JsonDom dom;
-  const auto document = dom.parse(policy);
-  if (!document) return policy;
-  const auto count = number_of(*document, "maxReceiveCount");
-  return fmt::format("{} {}", text_of(*document, "deadLetterTargetArn"),
-                     count ? std::to_string(*count) : text_of(*document, "maxReceiveCount"));
-}
-
-bool is_same_attribute(std::string_view name, const std::string& has, const std::string& wants) {
-  if (has == wants) return true;
-  if (name == redrive_policy) return !has.empty() && redrive_text(has) == redrive_text(wants);
-  if (!has.empty() && equals_ignoring_case(has, wants)) return has == "true" || has == "false";
-  if (has.empty()) return equals_ignoring_case(wants, "false");
-  return wants.starts_with('{') && same_json(has, wants);
-}
-
-std::string change_text(std::string_view name, std::string_view has, std::string_view wants) {
-  CHECK(!name.empty(), "a change of nothing to {}", wants);
-  return fmt::format("{}: {} -> {}", name, has.empty() ? "none" : has, wants);
-}
-
-int refuse_row(const std::string& where, const std::string& text) {
-  return fail_with(exit_failure, fmt::format("{}: {}", where, text));
-}
 
 std::string object_of(const Values& values) {
   std::string object;
@@ -213,7 +187,7 @@ int carry_out(std::vector<PlannedQueue>& all, const std::vector<bool>& is_new, S
 
 // --- the verb ---
 
-// The declared queues of the file. Without a value the error was printed, with its exit code.
+// The declared tables of the file. Without a value the error was printed, with its exit code.
 std::shared_ptr<const DeclaredRows> declared_of(const std::string& path, int& code) {
   const auto text = read_config_file(path);
   if (!text) {
@@ -225,7 +199,7 @@ std::shared_ptr<const DeclaredRows> declared_of(const std::string& path, int& co
   std::string fault = read.faults.empty() ? std::string() : read.faults.front();
   for (const DeclaredRow& row : *read.options.declared) {
     if (!fault.empty()) break;
-    if (row.kind == DeclaredKind::queue && row.account != read.options.account)
+    if (row.account != read.options.account)
       fault = fmt::format(
           "{}: {} is of account {}: the calls of this verb are those of one account, {}. Let `pawl "
           "serve --config` make it.",
@@ -236,43 +210,60 @@ std::shared_ptr<const DeclaredRows> declared_of(const std::string& path, int& co
   return nullptr;
 }
 
+const char* outcome_text(bool dry_run, bool is_new, bool is_changed) {
+  if (is_new) return dry_run ? "to create" : "created";
+  if (is_changed) return dry_run ? "to change" : "changed";
+  return "unchanged";
+}
+
+// Compares the declared queues with those of the endpoint. Returns the exit code.
+int plan_queues(const DeclaredRows& rows, SqsClient& client, std::vector<PlannedQueue>& all,
+                std::vector<bool>& is_new) {
+  for (const DeclaredRow& row : rows) {
+    if (row.kind != DeclaredKind::queue) continue;
+    PlannedQueue& planned = all.emplace_back();
+    planned.row = &row;
+    if (const int code = plan_queue(planned, client); code != exit_ok) return code;
+    is_new.push_back(planned.url.empty());
+  }
+  return exit_ok;
+}
+
 int apply_file(const ApplyRequest& asked) {
   int code = exit_ok;
   const auto rows = declared_of(asked.file, code);
   if (rows == nullptr) return code;
   auto client = open_endpoint(asked.endpoint, sqs_client::sqs_api);
-  if (!client) return exit_usage;
-  std::vector<PlannedQueue> all;
+  auto sns = open_endpoint(asked.endpoint, sqs_client::sns_api);
+  if (!client || !sns) return exit_usage;
+  std::vector<PlannedQueue> queues;
   std::vector<bool> is_new;
-  std::size_t others = 0;
-  for (const DeclaredRow& row : *rows) {
-    if (row.kind != DeclaredKind::queue) {
-      ++others;
-      continue;
-    }
-    PlannedQueue& planned = all.emplace_back();
-    planned.row = &row;
-    if (code = plan_queue(planned, *client); code != exit_ok) return code;
-    is_new.push_back(planned.url.empty());
-  }
-  if (!asked.dry_run) code = carry_out(all, is_new, *client);
+  TopicPlan topics(std::move(*sns));
+  code = plan_queues(*rows, *client, queues, is_new);
+  if (code == exit_ok) code = topics.compare(*rows);
+  if (code == exit_ok && !asked.dry_run) code = carry_out(queues, is_new, *client);
+  if (code == exit_ok && !asked.dry_run) code = topics.carry_out();
   if (code != exit_ok) return code;
-  Printer printer(stdout, asked.output.format(), {"queue", "outcome", "changes"});
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const char* const outcome = is_new[i]             ? asked.dry_run ? "to create" : "created"
-                                : all[i].is_changed() ? asked.dry_run ? "to change" : "changed"
-                                                      : "unchanged";
+  Printer printer(stdout, asked.output.format(), {"kind", "name", "outcome", "changes"});
+  for (std::size_t i = 0; i < queues.size(); ++i)
     printer.add({
-        .cells = {{"queue", all[i].row->name},
-                  {"outcome", outcome},
-                  {"changes", join_texts(all[i].changes, "; ")}}
+        .cells = {{"kind", "queue"},
+                  {"name", queues[i].row->name},
+                  {"outcome", outcome_text(asked.dry_run, is_new[i], queues[i].is_changed())},
+                  {"changes", join_texts(queues[i].changes, "; ")}}
+    });
+  for (const PlannedTopic& one : topics.planned()) {
+    const bool subscription = one.is_subscription();
+    const std::string name =
+        subscription ? fmt::format("{} -> {}", one.row->name, name_of_arn(one.row->endpoint))
+                     : one.row->name;
+    printer.add({
+        .cells = {{"kind", subscription ? "subscription" : "topic"},
+                  {"name", name},
+                  {"outcome", outcome_text(asked.dry_run, one.is_new, !one.changes.empty())},
+                  {"changes", join_texts(one.changes, "; ")}}
     });
   }
-  if (others > 0)
-    fmt::print(stderr,
-               "note: {} of the file's tables are no queues. `pawl serve --config` makes topics, "
-               "subscriptions and messages when it starts.\n",
-               others);
   return printer.end();
 }
 
@@ -280,12 +271,15 @@ int apply_file(const ApplyRequest& asked) {
 
 void add_queue_apply(Verb queue) {
   const auto asked = std::make_shared<ApplyRequest>();
-  Verb verb = queue.add_verb("apply", "Creates and changes the queues that a file declares");
-  verb.option("FILE,--file", asked->file, "A TOML file with [[queue]] tables").required();
+  Verb verb = queue.add_verb(
+      "apply", "Creates and changes the queues, topics and subscriptions that a file declares");
+  verb.option("FILE,--file", asked->file,
+              "A TOML file with [[queue]], [[topic]] and [[subscription]] tables")
+      .required();
   verb.flag("--dry-run", asked->dry_run, "Say what would be done, and change nothing");
   add_endpoint(verb, asked->endpoint);
-  add_output(verb, asked->output, "{queue, outcome, changes}");
-  verb.footer("Queues, attributes and tags that the file does not name stay: nothing is deleted.");
+  add_output(verb, asked->output, "{kind, name, outcome, changes}");
+  verb.footer("What the file does not name stays: nothing is deleted.");
   verb.on_given([asked] { return apply_file(*asked); });
 }
 
