@@ -41,7 +41,7 @@ struct OutputOptions {
   OutputFormat format() const;  // after the parse
 };
 
-// Adds `-o, --output FORMAT` to the verb, and `--json` for `-o json`. `members`: the names in each
+// Adds `-o, --output table|json|jsonl` to the verb, and `--json` for `-o json`. `members`: the names in each
 // object, for the help text.
 void add_output(Verb verb, OutputOptions& options, const std::string& members);
 

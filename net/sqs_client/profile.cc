@@ -91,7 +91,8 @@ std::string unsupported(const Profile& profile, const Names& names) {
     return format_text(
         "{}:{}: the profile \"{}\" gets its keys by {}, and only {} and {} are read from a "
         "profile. Set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN without "
-        "--profile; `aws configure export-credentials --profile {} --format env` prints them.",
+        "--profile; `aws configure export-credentials --profile {} --format env` prints them. A "
+        "server that needs no key is asked without --profile and AWS_PROFILE.",
         file.path, found->line, profile.name, name, key_id_setting, secret_setting, profile.name);
   }
   return {};

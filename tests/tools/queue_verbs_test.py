@@ -205,15 +205,15 @@ class OnPawl(AnyEndpoint, Verbs):
             for body in ("1", "2"):
                 self.verb("send", queue, body)
                 self.assertEqual(json.loads(process.stdout.readline())["body"], body)
+            for _ in range(100):  # the delete follows the line
+                info = self.info(queue)
+                if info["ApproximateNumberOfMessagesNotVisible"] == "0":
+                    break
+                time.sleep(0.05)
         finally:
             process.terminate()
             process.wait()
             process.stdout.close()
-        for _ in range(100):
-            info = self.info(queue)
-            if info["ApproximateNumberOfMessagesNotVisible"] == "0":
-                break
-            time.sleep(0.05)
         self.assertEqual([info["ApproximateNumberOfMessages" + state] for state in ("", "NotVisible")], ["0", "0"])
 
     def test_dead_letters_are_shown_with_time_source_and_reason(self):

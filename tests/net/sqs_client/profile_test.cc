@@ -138,7 +138,8 @@ TEST_F(SqsProfile, RegionAndEndpointOfTheEnvironmentComeBeforeThoseOfTheProfile)
 }
 
 TEST_F(SqsProfile, WaysToGetKeysThatAreNotSupportedAreNamed) {
-  expect_error("role", {"/config:13: ", "\"role\"", "role_arn", "export-credentials"});
+  expect_error("role", {"/config:13: ", "\"role\"", "role_arn", "export-credentials",
+                        "without --profile and AWS_PROFILE"});
   expect_error("sso", {"/config:16: ", "sso_session"});
   expect_error("process", {"/config:18: ", "credential_process"});
   expect_error("half", {"/config:22: ", "only one of aws_access_key_id"});
