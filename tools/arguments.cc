@@ -47,6 +47,7 @@ constexpr Synonyms flag_synonyms[] = {
      "--http ADDR:PORT is the address for SQS clients; --binary and --admin are the other ports."                           },
     {" -d --dir --data-dir --datadir --path --directory ",        "--data DIR names the data directory."                    },
     {" -c --conf --config-file ",                                 "--config FILE names a TOML file."                        },
+    {" --config ",                                                "Name the file without a flag: `pawl config check FILE`." },
     {" --threads --workers --cores ",                             "--shards N sets the number of threads that serve queues."},
     {" --endpoint --endpoint-url -u ",
      "--url names an SQS endpoint or a queue of it, --binary a binary port of pawl."                                        },

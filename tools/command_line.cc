@@ -10,6 +10,7 @@
 
 #include "core/base/check.h"
 #include "core/base/format.h"
+#include "tools/suggest.h"
 
 namespace pawl {
 namespace {
@@ -46,8 +47,13 @@ std::string explain_extra(const CLI::App& at, const std::string& extra) {
   const std::vector<std::string> known = is_flag ? flags_of(at) : verbs_of(at);
   if (!is_flag && known.empty())
     return fmt::format("{} does not expect \"{}\".", path_of(at), word);
-  const std::string hint = is_flag ? hint_for_flag(word, known) : hint_for_verb(word, known);
-  return fmt::format("{} has no {} \"{}\".{}", path_of(at), is_flag ? "flag" : "verb", word, hint);
+  if (is_flag)
+    return fmt::format("{} has no flag \"{}\".{}", path_of(at), word, hint_for_flag(word, known));
+  // Words of other programs have their hints where the verb of a task is looked for.
+  std::string hint = at.get_parent() == nullptr ? hint_for_verb(word, known) : "";
+  if (hint.empty()) hint = suggestion(word, known);
+  if (hint.empty()) hint = fmt::format(" Its verbs: {}.", join_texts(known, ", "));
+  return fmt::format("{} has no verb \"{}\".{}", path_of(at), word, hint);
 }
 
 // Texts of the library: "NAME: 1 required TYPE missing", "NAME is required" and
@@ -81,9 +87,19 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   return fmt::format("{}\nSee `{} --help`.", text, path_of(at));
 }
 
+// `pawl nosuch --help` asks for the help of a verb that does not exist; empty: it exists.
+std::string explain_unknown_verb(const CLI::App& app) {
+  const CLI::App& at = chosen(app);
+  const std::vector<std::string> rest = app.remaining(true);
+  if (rest.empty() || rest.front().starts_with("-") || verbs_of(at).empty()) return {};
+  return fmt::format("{}\nSee `{} --help`.", explain_extra(at, rest.front()), path_of(at));
+}
+
 OptionRow row_of(const CLI::Option& option) {
   OptionRow row{{}, option.get_type_name(), option.get_description(), option.get_positional()};
   row.repeats = option.get_multi_option_policy() == CLI::MultiOptionPolicy::Join;
+  if (const std::string value = option.get_default_str(); !value.empty())
+    row.help += fmt::format(" (default: {})", value);
   for (const std::string& name : option.get_snames()) row.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) row.names.push_back("--" + name);
   if (row.positional) row.value = option.get_name(true);
@@ -113,7 +129,7 @@ Option Option::check(ValueCheck accept) {
 }
 
 Option Option::check_existing_file() {
-  option_->check(CLI::ExistingFile);
+  option_->check(CLI::Validator(CLI::ExistingFile).description(""));
   return *this;
 }
 
@@ -209,6 +225,8 @@ int CommandLine::run(int argc, char** argv) {
   try {
     app_->parse(argc, argv);
   } catch (const CLI::Success& wanted) {  // --help, --version
+    if (const std::string text = explain_unknown_verb(*app_); !text.empty())
+      return fail_with(exit_usage, text);
     return app_->exit(wanted);
   } catch (const CLI::ParseError& error) {
     fmt::print(stderr, "error: {}\n", explain(*app_, error));
