@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import urllib.error
@@ -314,6 +315,18 @@ class CommandLine(unittest.TestCase):
             done = pawl("check", "health", "--admin", "127.0.0.1:%d" % silent.getsockname()[1], "--timeout", "100")
             self.assertEqual(done.returncode, 1)
             self.assertIn("did not respond within 100 ms", done.stderr)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            def serve_one_page():
+                connection, _ = listener.accept()
+                with connection:
+                    connection.recv(4096)
+                    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nIt works\n")
+            thread = threading.Thread(target=serve_one_page)
+            thread.start()
+            done = pawl("check", "health", "--admin", "127.0.0.1:%d" % listener.getsockname()[1])
+            thread.join()
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn("does not respond to /readyz like a server of pawl (HTTP 200)", done.stderr)
         self.refused(pawl("check", "healht"), 'Did you mean "health"?')
         self.refused(pawl("check", "health", "--timeout", "0"), "--timeout")
 

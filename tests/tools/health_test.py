@@ -129,6 +129,11 @@ class Health(unittest.TestCase):
             done = subprocess.run([PAWL, "check", "--admin", pawl.ready["admin"]], text=True, capture_output=True, timeout=30,
                                   check=False, env=environment)
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            self.assertEqual("Set PAWL_LISTEN_ADMIN_TOKEN to the path" in done.stderr, code == 1, done.stderr)
+        done = subprocess.run([PAWL, "check", "--admin", pawl.ready["admin"]], text=True, capture_output=True, timeout=30, check=False,
+                              env={**os.environ, "PAWL_LISTEN_ADMIN_TOKEN": first})
+        self.assertIn("PAWL_LISTEN_ADMIN_TOKEN names no file", done.stderr)
+        self.assertNotIn(first, done.stderr)
         write(second)
         pawl.process.send_signal(signal.SIGHUP)
         for _ in range(100):

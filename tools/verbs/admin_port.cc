@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <poll.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <string_view>
@@ -37,6 +38,9 @@ std::expected<std::string, std::string> token_header() {
   if (path == nullptr || *path == 0) return {};
   std::ifstream file(path);
   std::string token;
+  if (!file.is_open() && errno == ENOENT)  // probably the token itself, which is not shown
+    return std::unexpected(
+        "PAWL_LISTEN_ADMIN_TOKEN names no file; it is the path of the server's --admin-token");
   if (!(file >> token))
     return std::unexpected(
         fmt::format("PAWL_LISTEN_ADMIN_TOKEN {}: no token can be read from this file", path));
@@ -77,7 +81,9 @@ std::expected<AdminPageText, std::string> get_admin_page(const AdminPageRequest&
   options.ca_file = trusted_certificates();
   auto stream = endpoint->tls ? sqs_client::open_curl_stream(*endpoint, options)
                               : sqs_client::open_plain_stream(*endpoint, options);
-  if (!stream) return std::unexpected(stream.error().text);
+  // The question behind the reason is about the HTTP port; callers ask about this one.
+  if (!stream)
+    return std::unexpected(stream.error().text.substr(0, stream.error().text.find(". ")));
   const auto token = token_header();
   if (!token) return std::unexpected(token.error());
   const std::string request =
@@ -104,13 +110,23 @@ std::expected<AdminPageText, std::string> get_admin_page(const AdminPageRequest&
       fmt::format("{} did not respond within {} ms", asked.admin, asked.timeout.count()));
 }
 
+std::string refusal_of(const std::string& admin, const std::string& path,
+                       const AdminPageText& page) {
+  CHECK(page.status != 200, "{} was answered", path);
+  if (page.status == 401)
+    return fmt::format(
+        "{} refuses {} with 401: it needs the server's token. Set PAWL_LISTEN_ADMIN_TOKEN to the "
+        "path of the file that the server has as --admin-token",
+        admin, path);
+  return fmt::format("{} refuses {} with {}: {}", admin, path, page.status,
+                     page.text.substr(0, page.text.find('\n')));
+}
+
 std::expected<std::string, std::string> get_metrics(const std::string& admin) {
   auto page = get_admin_page(
       {.admin = admin, .timeout = metrics_timeout, .bytes_max = metrics_bytes_max}, "/metrics");
   if (!page) return std::unexpected(page.error());
-  if (page->status != 200)
-    return std::unexpected(fmt::format("{} refuses /metrics with {}: {}", admin, page->status,
-                                       page->text.substr(0, page->text.find('\n'))));
+  if (page->status != 200) return std::unexpected(refusal_of(admin, "/metrics", *page));
   return std::move(page->text);
 }
 

@@ -29,6 +29,10 @@ std::expected<AdminPageText, std::string> get_admin_page(const AdminPageRequest&
 // The address of a server of the same settings: in a container both have the same variables.
 std::string default_admin();
 
+// Why the server does not show a page, for a status other than 200; without an end.
+std::string refusal_of(const std::string& admin, const std::string& path,
+                       const AdminPageText& page);
+
 // /metrics of a server, up to 64 MiB.
 std::expected<std::string, std::string> get_metrics(const std::string& admin);
 

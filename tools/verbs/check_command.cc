@@ -46,6 +46,11 @@ int explain_unreachable(const HealthRequest& asked, const std::string& error) {
 int check_ready(const HealthRequest& asked) {
   const auto page = ask(asked, "/readyz");
   if (!page) return explain_unreachable(asked, page.error());
+  // Any other server may have a page at every path.
+  if (page->status != 503 && (page->status != 200 || !page->text.starts_with("ok")))
+    return explain_unreachable(asked, fmt::format("{} does not respond to /readyz like a server "
+                                                  "of pawl (HTTP {})",
+                                                  asked.admin, page->status));
   fmt::print("{}", page->text);
   return page->status == 200 ? exit_ok : exit_failure;
 }
@@ -108,6 +113,11 @@ int print_health_for_nagios(const std::vector<CheckRow>& rows, bool fault) {
 int check_server(const HealthRequest& asked) {
   const auto page = ask(asked, "/healthz?verbose");
   if (!page) return explain_unreachable(asked, page.error());
+  if (page->status == 401) {
+    const std::string error = refusal_of(asked.admin, "/healthz?verbose", *page) + ".";
+    return asked.nagios ? print_nagios(NagiosLevel::unknown, error)
+                        : fail_with(exit_failure, error);
+  }
   const std::vector<CheckRow> rows = rows_of_health(page->text);
   if ((page->status != 200 && page->status != 503) || rows.empty()) {
     const std::string error =
