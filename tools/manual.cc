@@ -52,6 +52,39 @@ std::string as_written(const std::string& text) {
   return text.empty() ? "" : ".PP\n.nf\n" + roff(text) + "\n.fi\n";
 }
 
+// A queue with a dead-letter queue, from its first message to a redrive. The test of the package
+// runs these lines.
+constexpr std::string_view first_steps = R"(pawl check
+pawl queue create orders\-dead
+pawl queue create orders \-\-dead\-letters orders\-dead \-\-max\-receives 3
+pawl send orders 'the first message'
+pawl receive orders \-\-delete
+pawl queue ls
+pawl top \-n 1
+pawl check queues
+pawl dlq ls
+pawl peek orders\-dead
+pawl dlq redrive orders\-dead
+pawl config check /etc/pawl/pawl.toml
+pawl config diff /etc/pawl/pawl.toml
+)";
+
+constexpr std::string_view files_and_pages = R"(.SH FILES
+.TP
+\fI/etc/pawl/pawl.toml\fR
+Settings of the unit pawl.service of the Debian package
+.TP
+\fI/var/lib/pawl\fR
+Its messages
+.TP
+\fI/usr/share/doc/pawl\fR
+More pages: VERBS.md has the verbs for queues and messages, LOOKING.md says how to find out why a
+message is not delivered, CONFIGURATION.md has the settings, SERVING.md access from other machines
+.SH SEE ALSO
+.BR systemctl (1),
+.BR journalctl (1)
+)";
+
 std::string options_of(const VerbRow& verb) {
   std::string text;
   for (const OptionRow& option : verb.options)
@@ -106,11 +139,13 @@ ManualPage program_page(std::span<const VerbRow> verbs, const std::string& versi
   std::string text = begin_of(program.path, summary, version);
   text += format_text(".SH SYNOPSIS\n{} {} [{}...]\n", bold(program.path), italic("VERB"),
                       italic("OPTION"));
-  text += ".SH DESCRIPTION\n" + roff(program.footer) + "\n.SH VERBS\n";
+  text += ".SH DESCRIPTION\n" + roff(program.footer) + "\n.SH EXAMPLES\n.nf\n";
+  text.append(first_steps).append(".fi\n.SH VERBS\n");
   for (const VerbRow& verb : verbs)
     if (is_inside(verb, program))
       text += format_text(".TP\n{}(1)\n{}.\n", bold(page_name(verb)), roff(verb.help));
-  return {program.path, text + ".SH OPTIONS\n" + options_of(program)};
+  text += ".SH OPTIONS\n" + options_of(program);
+  return {program.path, text.append(files_and_pages)};
 }
 
 }  // namespace

@@ -55,6 +55,14 @@ TEST(Manual, ThePageOfAVerbWithoutOthersHasItsOptions) {
   EXPECT_EQ(page.text.find(".SH VERBS"), page.text.npos);
 }
 
+TEST(Manual, ThePageBeginsWithExamplesAndEndsWithFiles) {
+  const std::string page = manual_page(rows, "0.1.0");
+  const std::size_t examples = page.find("\n.SH EXAMPLES\n.nf\npawl check\n");
+  EXPECT_LT(examples, page.find("\n.SH VERBS\n"));
+  expect_in(page, "\n.SH FILES\n.TP\n\\fI/etc/pawl/pawl.toml\\fR\n");
+  EXPECT_TRUE(page.ends_with(".BR journalctl (1)\n"));
+}
+
 TEST(Manual, TextThatLooksLikeARequestIsText) {
   expect_in(manual_pages(rows, "0.1.0")[1].text, "\n\\&.begins with a dot\n\\&'and a quote \\e\n");
 }

@@ -176,6 +176,9 @@ void add_receive_command(CommandLine& line) {
   verb.flag("--delete", asked->deletes, "Delete each message when it is printed");
   verb.flag("--follow", asked->follows, "Go on with the next messages until it is interrupted");
   add_output(verb, asked->output, "{id, receives, sent, group, body, receipt}");
+  verb.footer(
+      "Prints nothing when no message is visible. The receipt that `pawl delete` and `pawl extend` "
+      "need is shown by -o json and -o jsonl alone.");
   verb.on_given([asked, visibility] {
     asked->has_visibility = visibility.given();
     if (asked->follows && asked->output.format() == OutputFormat::table)
