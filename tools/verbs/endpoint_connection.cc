@@ -43,7 +43,10 @@ int explain_call(const sqs_client::CallError& error, std::string_view queue) {
   if (error.code == "QueueDoesNotExist")
     return fail_with(
         exit_not_found,
-        fmt::format("there is no queue \"{}\". Name a queue, or give its URL.", queue));
+        fmt::format(
+            "there is no queue \"{}\". `pawl queue ls` lists the queues, `pawl queue create` "
+            "creates one.",
+            queue));
   if (error.code == "UnknownOperationException")
     return fail_with(exit_failure,
                      fmt::format("{} This verb needs a pawl server of this version, without "

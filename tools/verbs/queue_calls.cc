@@ -105,7 +105,9 @@ int for_each_url(SqsClient& client, std::string_view prefix,
     if (!response) return explain_call(response.error(), "");
     JsonDom dom;
     const auto document = dom.parse(response->body);
-    if (!document) return fail_with(exit_failure, "the response to ListQueues is not JSON.");
+    if (!document)
+      return fail_with(exit_failure,
+                       "the response to ListQueues is not JSON. Does --url name an SQS endpoint?");
     token = text_of(*document, "NextToken");
     const auto urls = document->member("QueueUrls");
     if (!urls) break;
