@@ -15,10 +15,12 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
 from wire import Json  # noqa: E402
+import walk  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLACE = ROOT / "build" / "package"
@@ -197,6 +199,31 @@ class Packages(unittest.TestCase):
                 answer = unit.sqs.call("ReceiveMessage", QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=600)
                 bodies |= {message["Body"] for message in answer.get("Messages", [])}
         self.assertEqual(bodies, {f"message {number}" for number in range(MESSAGES)})
+
+    def test_5b_a_stranger_comes_along_with_the_package_alone(self):
+        begun = time.monotonic()
+        with Unit() as unit:
+            variables = [f"AWS_ENDPOINT_URL=http://{unit.ready['http']}", f"PAWL_LISTEN_ADMIN={unit.ready['admin']}"]
+
+            def pawl(words, code):
+                done = subprocess.run([str(word) for word in mounted("chroot", SYSTEM, "env", *variables, "pawl", *words)],
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
+                                      timeout=60, check=False)
+                # Health and findings have warnings on some machines.
+                self.assertIn(done.returncode, {0, 4} if code == 4 and words == ["check"] else {code}, (words, done.stdout))
+                return done.stdout
+
+            walk.walk(pawl, CONFIG)
+            page = inside("sh", "-c", "zcat /usr/share/man/man1/pawl.1.gz")
+            self.assertGreater(walk.examples(pawl, page), 10)
+        print(f"the walk took {time.monotonic() - begun:.1f} s", flush=True)
+
+    def test_5c_links_of_the_pages_lead_to_installed_pages(self):
+        pages = sorted((SYSTEM / "usr/share/doc/pawl").glob("*.md"))
+        self.assertGreater(len(pages), 10)
+        for page in pages:
+            for link in re.findall(r"\]\(([\w./-]+\.md)", page.read_text()):
+                self.assertTrue((page.parent / link).exists(), f"{page.name}: {link}")
 
     def test_6_it_reads_the_logs_of_every_older_version(self):
         logs = sorted(folder for folder in (ROOT / "tests/upgrade").iterdir() if re.fullmatch(r"v\d+", folder.name))
