@@ -16,6 +16,7 @@ namespace pawl {
 namespace {
 
 constexpr std::uint64_t slow_flush_us = 100'000;
+constexpr double gib = 1 << 30;
 constexpr std::uint64_t little_space_share = 20;  // of the disk
 constexpr std::int64_t certificate_warning_s = 14 * 86'400;
 constexpr auto check_names = enum_names<HealthCheck, 8>();
@@ -96,6 +97,7 @@ std::string shard_text_of(const HealthRow& row, const ShardNumbers& shard) {
       return row.code ? "sends are refused: the memory of this shard is used up" : "has space";
     default:
       CHECK(row.check == HealthCheck::flush, "check {}", static_cast<int>(row.check));
+      if (value(shard.flush_us) == 0) return "no durable write was timed yet";
       return fmt::format("a durable write takes {} us on average", value(shard.flush_us));
   }
 }
@@ -144,8 +146,9 @@ std::string text_of(const HealthRow& row, const AdminFacts& facts, std::int64_t 
   switch (row.check) {
     case HealthCheck::space: {
       const DiskSpace disk = disk_space(facts.directory);
-      return fmt::format("{} of {} bytes of the data directory's file system are free",
-                         disk.free_bytes, disk.size_bytes);
+      return fmt::format("{:.1f} of {:.1f} GiB of the data directory's file system are free",
+                         static_cast<double>(disk.free_bytes) / gib,
+                         static_cast<double>(disk.size_bytes) / gib);
     }
     case HealthCheck::clock:
       return clock_text(row.code);

@@ -40,7 +40,8 @@ TEST_F(HealthTest, OfAServerWithoutFaultsIsOk) {
   EXPECT_EQ(rows().size(), 10u) << "4 rows a shard, clock and io";
   facts_.directory = ::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   EXPECT_EQ(rows().size(), 11u) << "and the space of the disk";
-  EXPECT_TRUE(text(row(HealthCheck::space)).contains(" bytes of the data directory's file system"));
+  EXPECT_TRUE(text(row(HealthCheck::space)).contains(" GiB of the data directory's file system"));
+  EXPECT_EQ(text(row(HealthCheck::flush, 0)), "no durable write was timed yet");
   ::close(facts_.directory);
 }
 
