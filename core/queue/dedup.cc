@@ -71,6 +71,7 @@ std::size_t Dedup::first_from(Seq seq) const {
 
 Instant Dedup::over_at(Seq seq, Instant now) const {
   const std::size_t at = first_from(seq);
+  CHECK(at <= entries_.size(), "entry {} of {}", at, entries_.size());
   if (at == entries_.size() || entries_[at].seq != seq || is_over(entries_[at], now)) return {};
   return entries_[at].sent + dedup_window;
 }

@@ -15,6 +15,7 @@ ConsumerAddress RecentReceives::consumer_of(std::uint32_t nonce) const {
     const bool behind = ring_[middle % receives_max].first - oldest > nonce - oldest;
     (behind ? high : low) = middle;
   }
+  CHECK(high == low + 1 && low < newest_, "receive {} of {}", low, newest_);
   const Receive& found = ring_[low % receives_max];
   return nonce - found.first < found.count ? found.consumer : ConsumerAddress{};
 }

@@ -137,6 +137,7 @@ void peek(const ShardState& state, Request& request, Instant now, Effects& effec
   const Dedup* const dedup = queue.fifo ? &queue.fifo->dedup : nullptr;
   slice.newest = queue.next_seq - 1;
   slice.full = Selection::full(queue);
+  CHECK(queue.low <= queue.next_seq, "{} messages are gone, {} were sent", queue.low, slice.newest);
   if (dedup != nullptr) slice.deduplicates_until = dedup->over_at(slice.from, now);
   const Seq start = std::max({slice.from, queue.low, queue.expired});
   Found found = next_from(state, queue, start);

@@ -59,6 +59,7 @@ std::uint32_t ReceiveRequests::deliver(Queue& queue, Request& request, Instant n
   const std::uint32_t max = Selection::most(queue, request.receive.max), first_nonce = nonce_;
   deliver_selected(queue, request, max, now, effects);
   CHECK(request.delivered <= max, "{} deliveries of {}", request.delivered, max);
+  CHECK(request.delivered == 0 || nonce_ != first_nonce, "deliveries without nonces");
   if (nonce_ != first_nonce)
     state_.recent_receives.write().note(
         first_nonce, nonce_ - first_nonce,

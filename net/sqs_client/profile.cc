@@ -136,8 +136,8 @@ std::expected<std::string, std::string> endpoint_of(const Profile& profile,
 
 }  // namespace
 
-std::expected<Access, std::string> find_access(const std::string& profile,
-                                               std::string_view service, std::string_view prefix) {
+std::expected<Access, std::string> find_access(const std::string& profile, std::string_view service,
+                                               std::string_view prefix) {
   const auto read = read_profile(profile);
   if (!read) return std::unexpected(read.error());
   CHECK(!read->name.empty(), "a profile without a name");

@@ -2,7 +2,9 @@
 """The first hour of a person who knows SQS and has the package alone: commands in the installed system, their exit codes, and
 the sentences that lead on.
 
-    walk(run, settings)      # run(words, code) runs `pawl` there and returns its output; settings: a file there to spoil
+    walk(run, settings)
+
+`run(words, code)` runs `pawl` there and returns its output; `settings` is a file there, to be spoiled.
 """
 import json
 import re
