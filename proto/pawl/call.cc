@@ -57,6 +57,7 @@ void PawlState::reset() {
   found.reset();
   blocker.reset();
   expires.reset();
+  arrival.clear();
   statistics.clear();
   next_token.clear();
 }

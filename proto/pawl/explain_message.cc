@@ -29,7 +29,10 @@ void note_found(PawlState& s, const PeekedMessage& message, const Delivery* deli
   s.found = message;
   if (!known) s.found->state = PeekedMessage::State::unreadable;
   s.id = id_text(s, message, delivery);
-  if (delivery != nullptr) s.expires = delivery->sent + s.queue->retention();
+  if (delivery == nullptr) return;
+  CHECK(delivery->seq == message.seq, "the body of message {}", delivery->seq);
+  s.expires = delivery->sent + s.queue->retention();
+  s.arrival = arrival(*delivery, s.now);
 }
 
 CallStep write_explanation(PawlState& s) {
@@ -43,13 +46,14 @@ CallStep write_explanation(PawlState& s) {
     json.member("Number", static_cast<std::int64_t>(message->seq));
   }
   json.member("State", message == nullptr ? std::string_view("absent") : name_of(message->state));
-  json.member("Explanation",
-              std::string_view(explanation({.queue = *s.queue,
-                                            .message = message,
-                                            .blocker = s.blocker ? &*s.blocker : nullptr,
-                                            .now = s.now,
-                                            .slice = &s.series.slice(),
-                                            .number = s.number})));
+  const std::string text = explanation({.queue = *s.queue,
+                                        .message = message,
+                                        .blocker = s.blocker ? &*s.blocker : nullptr,
+                                        .now = s.now,
+                                        .slice = &s.series.slice(),
+                                        .number = s.number}) +
+                           s.arrival;
+  json.member("Explanation", std::string_view(text));
   if (message != nullptr) {
     json.member("ReceiveCount", std::int64_t{message->receive_count});
     if (message->until != Instant{}) json.member("VisibleAt", wall(message->until));

@@ -156,6 +156,17 @@ std::string explanation(const Explained& subject) {
   return why(subject) + deduplication(subject.message->deduplicates_until, subject.now);
 }
 
+std::string arrival(const Delivery& delivery, Instant now) {
+  if (delivery.moved == Instant{}) return {};
+  const std::string age = rough_text(now - delivery.moved);
+  const std::string_view source = delivery.content.origin;
+  if (source.empty()) return fmt::format(" A move task brought it from another queue {} ago.", age);
+  return fmt::format(
+      " It is a dead letter of the queue {}, which moved it here {} ago, after {} {}.",
+      QueueName::from_text(source).name, age, delivery.moved_receives,
+      delivery.moved_receives == 1 ? "receive" : "receives");
+}
+
 std::string rough_text(Duration time) {
   const std::int64_t ms = std::max<std::int64_t>(time.ms, 0), minutes = ms / 60'000;
   if (ms < 60'000) return fmt::format("{}.{} s", ms / 1000, ms % 1000 / 100);

@@ -26,6 +26,10 @@ struct Explained {
 
 std::string explanation(const Explained& subject);
 
+// A sentence on how the message came from another queue, with a space before it; empty: it was sent
+// to this one.
+std::string arrival(const Delivery& delivery, Instant now);
+
 // "12.3 s", "15 min", "7 h", "3 days"; rounded down, and never negative.
 std::string rough_text(Duration time);
 

@@ -183,7 +183,8 @@ class Peek(Verbs):
         self.pawl.call("ReceiveMessage", QueueUrl="q", VisibilityTimeout=0)
         self.pawl.call("ReceiveMessage", QueueUrl="q", WaitTimeSeconds=1)
         self.assertEqual([row["id"] for row in self.rows("dead")], [moved])
-        self.assertRegex(self.verb("explain", "dead", moved), "^It is visible")
+        self.assertRegex(self.verb("explain", "dead", moved), r"^It is visible.* It is a dead letter of the queue q, which moved it here \d+\.\d s ago, "
+                         "after 1 receive\\.")
         self.assertRegex(self.verb("explain", "q", moved), "^It has moved to the dead-letter queue dead, where its number is 1. It is visible")
         self.assertRegex(self.verb("explain", "q", "1", code=3), "moved to another queue")
 

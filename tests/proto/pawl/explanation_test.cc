@@ -112,6 +112,20 @@ TEST_F(ExplanationTest, TellsUntilWhenASendIsTakenForItsRepetition) {
             "The queue has no such message yet: the last one sent has number 9.");
 }
 
+TEST(Arrival, TellsHowAMessageCameFromAnotherQueue) {
+  Delivery delivery;
+  EXPECT_EQ(arrival(delivery, now), "");
+  delivery.moved = now - seconds(3);
+  EXPECT_EQ(arrival(delivery, now), " A move task brought it from another queue 3.0 s ago.");
+  delivery.content.origin = "000000000000/orders";
+  delivery.moved_receives = 3;
+  EXPECT_EQ(arrival(delivery, now),
+            " It is a dead letter of the queue orders, which moved it here 3.0 s ago, after 3 "
+            "receives.");
+  delivery.moved_receives = 1;
+  EXPECT_TRUE(arrival(delivery, now).ends_with("after 1 receive."));
+}
+
 TEST(RoughText, IsAsExactAsAPersonNeeds) {
   EXPECT_EQ(rough_text(milliseconds(-5)), "0.0 s");
   EXPECT_EQ(rough_text(milliseconds(59'999)), "59.9 s");
