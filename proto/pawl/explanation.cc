@@ -171,8 +171,8 @@ std::string rough_text(Duration time) {
   const std::int64_t ms = std::max<std::int64_t>(time.ms, 0), minutes = ms / 60'000;
   if (ms < 60'000) return fmt::format("{}.{} s", ms / 1000, ms % 1000 / 100);
   if (minutes < 120) return fmt::format("{} min", minutes);
-  const std::int64_t hours = minutes / 60;
-  return hours < 48 ? fmt::format("{} h", hours) : fmt::format("{} days", hours / 24);
+  const std::int64_t hours = (minutes + 30) / 60;
+  return hours < 48 ? fmt::format("{} h", hours) : fmt::format("{} days", (hours + 12) / 24);
 }
 
 }  // namespace pawl

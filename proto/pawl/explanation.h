@@ -30,7 +30,7 @@ std::string explanation(const Explained& subject);
 // to this one.
 std::string arrival(const Delivery& delivery, Instant now);
 
-// "12.3 s", "15 min", "7 h", "3 days"; rounded down, and never negative.
+// "12.3 s", "15 min", "7 h", "3 days"; to the nearest hour or day, and never negative.
 std::string rough_text(Duration time);
 
 }  // namespace pawl

@@ -28,6 +28,7 @@ BROKEN = [
     ('[server\n', ("1:8", "table")),
     ('[server]\nshards = \n', ("2:10", "value")),
     ('[server]\nshards 2\n', ("2:8", "=")),
+    ('[server]\nmemory = 1GiB\n', ("2:11", "Text needs quotes")),
     ('[server]\ndata = "x\n', ("2:10", "string")),
     ('[server]\nshards = 2 3\n', ("2:12", "saw '3'")),
     ('[server]\nshards = 2\nshards = 3\n', ("3:10", "shards")),
@@ -278,7 +279,8 @@ class Config(unittest.TestCase):
         config = self.write("[server]\ndev = true\nmemory = '64MiB'\n[listen]\nallow-host = ['a.example', 'b.example']\n")
         with DevPawl(self.place, "--config", os.path.join(self.place, config), "--allow-host", "a.example,b.example") as pawl:
             admin = pawl.ready["admin"]
-            self.assertEqual(self.run_pawl("config", "diff", config, "--admin", admin), "")
+            self.assertEqual(self.run_pawl("config", "diff", config, "--admin", admin),
+                             f"No setting of the server at {admin} differs from {config}.\n")
             self.assertEqual(json.loads(self.run_pawl("config", "diff", config, "--admin", admin, "-o", "json")), [])
             page = json.loads(self.page(admin))
             self.assertEqual([f"{row['section']}.{row['key']}" for row in page], list(VALUES))

@@ -135,8 +135,8 @@ class Peek(Verbs):
         self.pawl.call("ReceiveMessage", QueueUrl="q")
         self.assertRegex(self.verb("explain", "q", spent), r"^A consumer at 127\.0\.0\.1 has received it\. It is visible again in 29\.\d s, "
                          r"unless .* 1 of at most 1 times\. The next receive after that moves it to the dead-letter queue dead\."
-                         r" It expires in 3 days\.\n$")
-        self.assertRegex(self.verb("explain", "q", waits), r"^It is visible: the next receives return it\. It expires in 3 days")
+                         r" It expires in 4 days\.\n$")
+        self.assertRegex(self.verb("explain", "q", waits), r"^It is visible: the next receives return it\. It expires in 4 days")
         self.assertRegex(self.verb("explain", "q", later.upper()), r"^It is delayed: receives return it in 59\.\d s\.")
         self.assertRegex(self.verb("explain", "q", "3"), r"^It is delayed")
         (row,) = json.loads(self.verb("explain", "q", "1", "-o", "json"))

@@ -137,7 +137,7 @@ class AnyEndpoint(Queues):
         path.write_text("".join(f'"{n}"\n' for n in range(30)))
         self.verb("send", dead, "--jsonl", str(path))
         self.verb("dlq", "redrive", dead, "--to", queue, "--rate", "1")
-        self.assertRegex(self.verb("dlq", "cancel", dead), r"^\d+\n$")
+        self.assertRegex(self.verb("dlq", "cancel", dead), r"^\d+ messages were moved before the stop\.\n$")
         self.assertRegex(self.verb("dlq", "tasks", dead), r"(?m)^CANCELL(ED|ING) ")
 
     def test_queues_are_listed_with_their_counts(self):

@@ -106,11 +106,9 @@ std::pair<std::uint64_t, std::uint64_t> place_of(std::string_view fault, std::st
 std::expected<std::string, std::string> read_config_file(const std::string& path) {
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown))
-    return NoFile(fmt::format("{}: is a directory. Name a TOML file with --config.", path));
+    return NoFile(fmt::format("{}: is a directory. Name a TOML file.", path));
   std::ifstream file(path);
-  if (!file)
-    return NoFile(
-        fmt::format("{}: cannot be read. Name a TOML file that exists with --config.", path));
+  if (!file) return NoFile(fmt::format("{}: cannot be read. Name a TOML file that exists.", path));
   std::stringstream text;
   text << file.rdbuf();
   return std::move(text).str();

@@ -136,6 +136,8 @@ int diff_file(const ConfigRequest& asked) {
     });
   }
   const int code = printer.end();
+  if (differences.empty() && asked.output.format() == OutputFormat::table)
+    fmt::print("No setting of the server at {} differs from {}.\n", asked.admin, asked.file);
   return code != exit_ok ? code : differences.empty() ? exit_ok : exit_check_failed;
 }
 

@@ -88,6 +88,8 @@ int redrive(const DlqOptions& asked, SqsClient& client) {
   }
   json.end_object();
   const auto response = client.call("StartMessageMoveTask", body);
+  if (!response && response.error().text.contains("Dead Letter Queue"))
+    return fail_with(exit_failure, response.error().text + " `pawl dlq ls` lists them.");
   if (!response) return explain_call(response.error(), asked.queue);
   fmt::print(
       "The messages of {} return {}. `pawl dlq tasks {}` shows the progress, `pawl dlq cancel "
@@ -157,7 +159,7 @@ int cancel(const DlqOptions& asked, SqsClient& client) {
   const auto document = dom.parse(response->body);
   const auto moved =
       document ? number_of(*document, "ApproximateNumberOfMessagesMoved") : std::nullopt;
-  fmt::print("{}\n", moved.value_or(0));
+  fmt::print("{} messages were moved before the stop.\n", moved.value_or(0));
   return exit_ok;
 }
 

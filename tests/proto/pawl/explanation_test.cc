@@ -132,7 +132,9 @@ TEST(RoughText, IsAsExactAsAPersonNeeds) {
   EXPECT_EQ(rough_text(seconds(60)), "1 min");
   EXPECT_EQ(rough_text(seconds(7'199)), "119 min");
   EXPECT_EQ(rough_text(seconds(7'200)), "2 h");
-  EXPECT_EQ(rough_text(seconds(172'799)), "47 h");
+  EXPECT_EQ(rough_text(seconds(9'000)), "3 h");
+  EXPECT_EQ(rough_text(seconds(170'999)), "47 h");
+  EXPECT_EQ(rough_text(seconds(345'599)), "4 days");
   EXPECT_EQ(rough_text(seconds(172'800)), "2 days");
 }
 
