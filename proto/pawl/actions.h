@@ -26,6 +26,13 @@ CallStep explain_message_result(PawlState& s);
 CallStep list_queue_statistics(PawlState& s);
 CallStep list_queue_statistics_result(PawlState& s);
 
+CallStep start_replay(PawlState& s);
+CallStep start_replay_result(PawlState& s);
+CallStep list_replays(PawlState& s);
+CallStep list_replays_result(PawlState& s);
+CallStep cancel_replay(PawlState& s);
+CallStep cancel_replay_result(PawlState& s);
+
 // Refuses the call with the shard's error.
 CallStep refuse_peek(PawlState& s, Errc error);
 

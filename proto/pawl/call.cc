@@ -21,6 +21,12 @@ constexpr std::string_view explain_members[] = {"QueueUrl", "MessageId", "Number
 
 constexpr std::string_view list_members[] = {"QueueNamePrefix", "MaxResults", "NextToken"};
 
+constexpr std::string_view start_members[] = {
+    "QueueUrl",         "From",         "To",           "MaxNumberOfMessagesPerSecond",
+    "DestinationQueue", "FilterPolicy", "IncludeCopies"};
+constexpr std::string_view queue_member[] = {"QueueUrl"};
+constexpr std::string_view cancel_members[] = {"QueueUrl", "Number"};
+
 constexpr SqsAction receiving = SqsAction::receive_message;
 
 constexpr PawlAction pawl_actions[] = {
@@ -28,6 +34,12 @@ constexpr PawlAction pawl_actions[] = {
     {"ExplainMessage", receiving, explain_members, explain_message, explain_message_result},
     {"ListQueueStatistics", SqsAction::list_queues, list_members, list_queue_statistics,
      list_queue_statistics_result, false},
+    {"StartReplay", SqsAction::start_message_move_task, start_members, start_replay,
+     start_replay_result},
+    {"ListReplays", SqsAction::list_message_move_tasks, queue_member, list_replays,
+     list_replays_result},
+    {"CancelReplay", SqsAction::cancel_message_move_task, cancel_members, cancel_replay,
+     cancel_replay_result},
 };
 
 bool find_queue_of(PawlState& s, std::string_view path_of_call) {
@@ -60,6 +72,8 @@ void PawlState::reset() {
   arrival.clear();
   statistics.clear();
   next_token.clear();
+  request = Request();
+  replay = ReplayParams();
 }
 
 std::size_t PawlState::memory() const {
@@ -104,7 +118,8 @@ CallStep PawlCall::begin(SqsState& call, const PawlRequest& asked, Instant now) 
 std::span<const CallRoute> PawlCall::routes() {
   CHECK(state_->action != nullptr, "a call that routed nothing has no routes");
   if (state_->statistics.begun()) return state_->statistics.routes();
-  route_ = state_->series.route();
+  const bool own = state_->request.op != Op::none;
+  route_ = own ? CallRoute{&state_->request, state_->request_home} : state_->series.route();
   return {&route_, 1};
 }
 

@@ -8,6 +8,10 @@
 //                   {"Number":7,"State":"in_flight","Explanation":"A consumer has received it..."}
 //   ListQueueStatistics  {"QueueNamePrefix":...,"MaxResults":100,"NextToken":...}
 //                   {"Queues":[{"QueueName":...,"Attributes":{...},"Statistics":{...}}]}
+//   StartReplay     {"QueueUrl":...,"From":...,"To":...,"MaxNumberOfMessagesPerSecond":100,
+//                    "DestinationQueue":...,"FilterPolicy":...,"IncludeCopies":1}  {"Number":3}
+//   ListReplays     {"QueueUrl":...}  {"Replays":[{"Number":3,"Status":"RUNNING",...}]}
+//   CancelReplay    {"QueueUrl":...,"Number":3}  {"NumberOfMessagesSent":17}
 //
 // It is AWS's JSON protocol, signed as a call of SQS. Where a response ends before the queue does,
 // the next call goes on with From and the number in Next, or with NextToken.

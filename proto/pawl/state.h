@@ -45,6 +45,12 @@ struct PawlState {
   std::optional<Instant> expires;        // the found message; none: its record cannot be read
   std::optional<PeekedMessage> blocker;  // the message that it waits for
 
+  // Replays: the request that is routed, and what it points to.
+  Request request;
+  ShardId request_home{};
+  ReplayParams replay;
+  std::string destination, filter;
+
   // ListQueueStatistics
   StatisticsSeries statistics;
   std::string next_token;  // the last queue of the page; empty: no page follows

@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import urllib.error
 import urllib.request
@@ -209,6 +210,30 @@ class Peek(Verbs):
         self.pawl.call("CreateQueue", QueueName="orders")
         self.send("orders", "hello", MessageAttributes={"colour": {"DataType": "String", "StringValue": "red"}})
         self.run_documented("LOOKING.md", 4)
+
+
+class Replays(Verbs):
+    def test_replays_by_actions(self):
+        for name, kept in (("kept", "3600"), ("gone", "0")):
+            self.pawl.call("CreateQueue", QueueName=name, Attributes={"x-replay-retention": kept})
+        self.send("kept", "1", "2", "3")
+        for message in self.pawl.call("ReceiveMessage", QueueUrl="kept", MaxNumberOfMessages=10)["Messages"]:
+            self.pawl.call("DeleteMessage", QueueUrl="kept", ReceiptHandle=message["ReceiptHandle"])
+        self.assertEqual(self.action("Pawl.StartReplay", QueueUrl="kept"), (200, {"Number": 1}))
+        for _ in range(100):
+            status, listed = self.action("Pawl.ListReplays", QueueUrl="kept")
+            if listed["Replays"][0]["Status"] == "COMPLETED":
+                break
+            time.sleep(0.05)
+        (replay,) = listed["Replays"]
+        self.assertEqual((status, replay["Number"], replay["NumberOfMessagesSent"], replay["DestinationQueue"]), (200, 1, 3, "kept"))
+        self.assertEqual(sorted(row["body"] for row in self.rows("kept")), ["1", "2", "3"])
+        for body, words in (({"QueueUrl": "gone"}, "x-replay-retention is 0"), ({"QueueUrl": "kept", "To": 1, "From": 1}, "not before")):
+            status, refused = self.action("Pawl.StartReplay", **body)
+            self.assertEqual(status, 400)
+            self.assertIn(words, refused["message"])
+        status, refused = self.action("Pawl.CancelReplay", QueueUrl="kept", Number=7)
+        self.assertEqual((status, refused["__type"]), (400, "com.amazonaws.sqs#ResourceNotFoundException"))
 
 
 class Binary(Verbs):

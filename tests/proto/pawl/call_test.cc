@@ -238,5 +238,45 @@ TEST_F(PawlCallTest, CountsItsMemoryAndGivesItBack) {
   EXPECT_LT(call.memory(), before + sizeof(Delivery));
 }
 
+TEST_F(PawlCallTest, StartsListsAndCancelsReplays) {
+  make_queue("q");
+  make_queue("into");
+  EXPECT_EQ(action("StartReplay", R"({"QueueUrl":"q"})").body, R"({"Number":1})");
+  const SqsResponse second =
+      action("StartReplay",
+             R"({"QueueUrl":"q","From":1000,"To":2000,"MaxNumberOfMessagesPerSecond":7,)"
+             R"("DestinationQueue":"into","FilterPolicy":"{\"a\":[\"b\"]}","IncludeCopies":1})");
+  EXPECT_EQ(second.body, R"({"Number":2})");
+  ASSERT_EQ(broker.replays.size(), 2u);
+  EXPECT_TRUE(broker.replays[0].copies);
+  EXPECT_FALSE(broker.replays[1].copies);
+  EXPECT_TRUE(broker.replays[1].destination.ends_with("/q"));
+  const SqsResponse listed = action("ListReplays", R"({"QueueUrl":"q"})");
+  EXPECT_TRUE(json_members(listed.body)) << listed.body;
+  EXPECT_TRUE(listed.body.contains(R"("From":1000,"To":2000)")) << listed.body;
+  EXPECT_TRUE(listed.body.contains(
+      R"("DestinationQueue":"into","MaxNumberOfMessagesPerSecond":7,"FilterPolicy":"{\"a\":[\"b\"]}")"))
+      << listed.body;
+  EXPECT_TRUE(listed.body.contains(R"("Number":1,"Status":"RUNNING")")) << listed.body;
+  EXPECT_EQ(action("CancelReplay", R"({"QueueUrl":"q","Number":2})").body,
+            R"({"NumberOfMessagesSent":52})");
+}
+
+TEST_F(PawlCallTest, RefusesReplaysThatCannotBe) {
+  make_queue("q");
+  make_queue("f.fifo", R"({"FifoQueue":"true"})");
+  refused("DestinationQueue none", "StartReplay", R"({"QueueUrl":"q","DestinationQueue":"none"})");
+  refused("one is FIFO", "StartReplay", R"({"QueueUrl":"q","DestinationQueue":"f.fifo"})");
+  refused("not before To", "StartReplay", R"({"QueueUrl":"q","From":5,"To":5})");
+  refused("is no filter policy", "StartReplay", R"({"QueueUrl":"q","FilterPolicy":"x"})");
+  refused("0 to 1000000", "StartReplay",
+          R"({"QueueUrl":"q","MaxNumberOfMessagesPerSecond":1000001})");
+  refused("at most 4096", "StartReplay",
+          fmt::format(R"({{"QueueUrl":"q","FilterPolicy":"{}"}})", std::string(4097, ' ')));
+  refused("needs Number", "CancelReplay", R"({"QueueUrl":"q"})");
+  refused("has no member Rate", "ListReplays", R"({"QueueUrl":"q","Rate":1})");
+  EXPECT_TRUE(broker.replays.empty());
+}
+
 }  // namespace
 }  // namespace pawl

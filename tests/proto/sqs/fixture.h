@@ -61,6 +61,7 @@ class FakeBroker {
   ConfigPtr refused_with_config;         // what such a refusal brings along
   std::vector<Errc> refuse_entries;      // entry by entry; ok where it ends
   const Md5* body_md5 = nullptr;         // that was kept with all messages
+  std::vector<ReplayTask> replays;       // newest first
   std::vector<PeekedMessage> peeked;     // by number; what a peek finds
   std::uint32_t peek_looks = 2;          // messages in a slice of a peek
   std::map<QueueId, QueueFigures> figures;  // of the labelled queues
@@ -125,8 +126,21 @@ class FakeBroker {
         request.move.tasks = tasks;
         return;
       case Op::start_replay:
+        replays.insert(replays.begin(), {.number = static_cast<std::uint32_t>(replays.size() + 1),
+                                         .rate = request.replay->rate,
+                                         .from = request.replay->from,
+                                         .to = request.replay->to,
+                                         .destination = std::string(request.replay->destination),
+                                         .filter = std::string(request.replay->filter),
+                                         .copies = request.replay->copies});
+        request.replay->number = replays.front().number;
+        return;
       case Op::cancel_replay:
+        request.replay->sent = 50 + request.replay->number;
+        return;
       case Op::list_replays:
+        request.replay->tasks = replays;
+        return;
       case Op::transfer:
         FAIL() << "never routed";
       case Op::list_queues:
