@@ -39,6 +39,9 @@ constexpr const char* actions[] = {
     "Pawl.PeekMessages",
     "Pawl.ExplainMessage",
     "Pawl.ListQueueStatistics",
+    "Pawl.StartReplay",
+    "Pawl.ListReplays",
+    "Pawl.CancelReplay",
 };
 
 }  // namespace
