@@ -128,7 +128,7 @@ std::expected<std::string, std::string> endpoint_of(const Profile& profile,
       return std::unexpected(
           format_text("{}:{}: there is no section [services {}], which the profile \"{}\" names.",
                       profile.config.path, services->line, services->value, profile.name));
-    const std::string url = value_of(table, std::string(service) + ".endpoint_url");
+    std::string url = value_of(table, std::string(service) + ".endpoint_url");
     if (!url.empty()) return url;
   }
   return value_of(section, "endpoint_url");

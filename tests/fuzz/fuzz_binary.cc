@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/check.h"
+#include "proto/aws/call_types.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/binary/session.h"
 #include "proto/text/text.h"

@@ -56,7 +56,7 @@ TEST(Manual, ThePageOfAVerbWithoutOthersHasItsOptions) {
 }
 
 TEST(Manual, ThePageBeginsWithExamplesAndEndsWithFiles) {
-  const std::string page = manual_page(rows, "0.1.0");
+  const std::string page = manual_pages(rows, "0.1.0").front().text;
   const std::size_t examples = page.find("\n.SH EXAMPLES\n.nf\npawl check\n");
   EXPECT_LT(examples, page.find("\n.SH VERBS\n"));
   expect_in(page, "\n.SH FILES\n.TP\n\\fI/etc/pawl/pawl.toml\\fR\n");

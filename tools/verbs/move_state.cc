@@ -78,7 +78,8 @@ Done MoveState::read(const std::string& title) {
 Done MoveState::note(std::span<const std::string> ids) {
   std::string lines;
   for (const std::string& id : ids) {
-    if (id.empty() || std::ranges::any_of(id, [](char c) { return c >= 0 && c < ' '; }))
+    if (id.empty() ||
+        std::ranges::any_of(id, [](char c) { return static_cast<unsigned char>(c) < ' '; }))
       return std::unexpected(
           "the endpoint sent a message id that is empty or has control "
           "characters. Is --from an SQS endpoint?");

@@ -97,7 +97,7 @@ int list_topics(const TopicOptions& asked, SqsClient& client) {
       row.cells.push_back({"subscriptions", std::strtoll(count.c_str(), nullptr, 10)});
       row.cells.push_back({"arn", arn});
     }
-    printer.add(std::move(row));
+    printer.add(row);
     return true;
   });
   if (failed != exit_ok) return failed;
