@@ -189,8 +189,10 @@ TEST_F(PawlCallTest, EndsAPageOfStatisticsThatIsFull) {
 
 TEST_F(PawlCallTest, RefusesWhatItDoesNotKnow) {
   fill();
-  refused("It has, with the method POST: PeekMessages, ExplainMessage, ListQueueStatistics.",
-          "Wrong", "{}");
+  refused(
+      "It has, with the method POST: PeekMessages, ExplainMessage, ListQueueStatistics, "
+      "StartReplay, ListReplays, CancelReplay.",
+      "Wrong", "{}");
   refused("MaxResults is 0; it must be a whole number from 1 to 1000.", "ListQueueStatistics",
           R"({"MaxResults":0})");
   refused("QueueNamePrefix is not a text", "ListQueueStatistics", R"({"QueueNamePrefix":1})");
