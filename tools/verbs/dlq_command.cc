@@ -51,9 +51,7 @@ int list_dead_letter_queues(const DlqOptions& asked, SqsClient& client) {
   std::map<std::string, std::string> sources;  // by dead-letter queue
   const int code = for_each_queue(client, "", [&](const std::string& name, const JsonValue& queue) {
     messages[name] = all_messages_of(queue);
-    JsonDom dom;
-    const auto policy = dom.parse(attribute_of(queue, "RedrivePolicy"));
-    const std::string target = policy ? text_of(*policy, "deadLetterTargetArn") : std::string();
+    const std::string target = dead_letter_arn_in(queue);
     if (target.empty()) return;
     std::string& names = sources[name_of_arn(target)];
     names.append(names.empty() ? "" : " ").append(name);

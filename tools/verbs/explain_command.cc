@@ -76,22 +76,10 @@ std::string state_in(std::string_view response) {
 
 // Empty: it has none, or it may not be read.
 std::string dead_letter_queue_of(SqsClient& sqs, const std::string& queue) {
-  std::string body;
-  JsonWriter json(body);
-  json.begin_object();
-  json.member("QueueUrl", std::string_view(queue));
-  json.key("AttributeNames");
-  json.begin_array();
-  json.value(std::string_view("RedrivePolicy"));
-  json.end_array();
-  json.end_object();
-  const auto response = sqs.call("GetQueueAttributes", body);
-  JsonDom dom, policy_dom;
+  const auto response = sqs.call("GetQueueAttributes", attributes_body(queue));
+  JsonDom dom;
   const auto document = response ? dom.parse(response->body) : std::nullopt;
-  const std::string text = document ? attribute_of(*document, "RedrivePolicy") : std::string();
-  const auto policy = policy_dom.parse(text);
-  const std::string target = policy ? text_of(*policy, "deadLetterTargetArn") : std::string();
-  return target.substr(target.rfind(':') + 1);
+  return document ? name_of_arn(dead_letter_arn_in(*document)) : std::string();
 }
 
 int print_explanation(const ExplainOptions& asked, const std::string& queue,

@@ -31,7 +31,6 @@ using MoveClock = std::chrono::steady_clock;
 
 constexpr std::size_t move_entries_max = 10;       // of a batch of SQS
 constexpr std::size_t move_bytes_max = 256 << 10;  // of a batch; a larger message goes alone
-constexpr std::uint32_t receive_seconds_max = 20;
 constexpr int empty_receives_max = 3;  // on end a queue that claims to have visible messages
 
 struct MoveOptions {
@@ -56,26 +55,6 @@ struct MovedMessage {
 };
 
 // --- the texts of the calls ---
-
-std::string move_receive_body(const MoveOptions& asked, const MoveSide& from,
-                              std::uint32_t seconds) {
-  CHECK(seconds <= receive_seconds_max, "a receive of {} s", seconds);
-  std::string body;
-  JsonWriter json(body);
-  json.begin_object();
-  json.member("QueueUrl", std::string_view(from.url));
-  json.member("MaxNumberOfMessages", std::uint64_t{move_entries_max});
-  json.member("WaitTimeSeconds", seconds);
-  json.member("VisibilityTimeout", asked.visibility);
-  for (const char* names : {"AttributeNames", "MessageAttributeNames"}) {
-    json.key(names);
-    json.begin_array();
-    json.value("All");
-    json.end_array();
-  }
-  json.end_object();
-  return body;
-}
 
 MovedMessage read_message(const JsonValue& message) {
   MovedMessage read{.id = text_of(message, "MessageId"),
@@ -191,14 +170,14 @@ int Mover::move_all() {
     const bool waits = time > 0 && left() > 0;
     if (!waits && (visible_ == 0 || ++empty == empty_receives_max)) return exit_ok;
     seconds =
-        waits ? static_cast<std::uint32_t>(std::min<std::int64_t>(time, receive_seconds_max)) : 1;
+        waits ? static_cast<std::uint32_t>(std::min<std::int64_t>(time, long_poll_seconds)) : 1;
   }
 }
 
 int Mover::receive(std::uint32_t seconds, std::vector<MovedMessage>& messages) {
   messages.clear();
-  const auto response =
-      from_.client.call("ReceiveMessage", move_receive_body(asked_, from_, seconds));
+  const auto response = from_.client.call(
+      "ReceiveMessage", receive_body(from_.url, move_entries_max, seconds, asked_.visibility));
   if (!response) return explain_call(response.error(), from_.queue);
   JsonDom dom;
   const auto document = dom.parse(response->body);

@@ -25,21 +25,48 @@ std::string list_body(std::string_view prefix, std::string_view token) {
   return body;
 }
 
+void put_all(JsonWriter& json, std::string_view names) {
+  json.key(names);
+  json.begin_array();
+  json.value("All");
+  json.end_array();
+}
+
+}  // namespace
+
 std::string attributes_body(std::string_view url) {
   CHECK(!url.empty(), "attributes of no queue");
   std::string body;
   JsonWriter json(body);
   json.begin_object();
   json.member("QueueUrl", url);
-  json.key("AttributeNames");
-  json.begin_array();
-  json.value("All");
-  json.end_array();
+  put_all(json, "AttributeNames");
   json.end_object();
   return body;
 }
 
-}  // namespace
+std::string receive_body(std::string_view url, std::uint64_t count, std::uint32_t wait,
+                         std::optional<std::uint32_t> visibility) {
+  CHECK(count > 0 && count <= receive_messages_max && wait <= long_poll_seconds,
+        "a receive of {} messages in {} s", count, wait);
+  std::string body;
+  JsonWriter json(body);
+  json.begin_object();
+  json.member("QueueUrl", url);
+  json.member("MaxNumberOfMessages", count);
+  json.member("WaitTimeSeconds", wait);
+  if (visibility) json.member("VisibilityTimeout", *visibility);
+  put_all(json, "AttributeNames");
+  put_all(json, "MessageAttributeNames");
+  json.end_object();
+  return body;
+}
+
+std::string dead_letter_arn_in(const JsonValue& attributes) {
+  JsonDom dom;
+  const auto policy = dom.parse(attribute_of(attributes, "RedrivePolicy"));
+  return policy ? text_of(*policy, "deadLetterTargetArn") : std::string();
+}
 
 std::string body_with(std::string_view name, std::string_view value) {
   CHECK(!name.empty(), "a member without name for {}", value);

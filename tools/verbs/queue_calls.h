@@ -17,8 +17,17 @@
 
 namespace pawl {
 
+inline constexpr std::uint32_t receive_messages_max = 10, long_poll_seconds = 20;  // of SQS
+
 // An object with one text.
 std::string body_with(std::string_view name, std::string_view value);
+// GetQueueAttributes with all attributes.
+std::string attributes_body(std::string_view url);
+// ReceiveMessage with all attributes; without `visibility` that of the queue. Both are seconds.
+std::string receive_body(std::string_view url, std::uint64_t count, std::uint32_t wait,
+                         std::optional<std::uint32_t> visibility);
+// The dead-letter queue in a response to GetQueueAttributes; empty: there is none.
+std::string dead_letter_arn_in(const JsonValue& attributes);
 
 // The URL of a queue that is given by its name or its URL. Without a value the error was printed.
 std::optional<std::string> url_of_queue(sqs_client::SqsClient& client, const std::string& queue,

@@ -25,8 +25,6 @@ namespace {
 
 using sqs_client::SqsClient;
 
-constexpr std::uint32_t receive_messages_max = 10, long_poll_seconds = 20;
-
 struct ReceiveOptions {
   EndpointOptions endpoint;
   std::string queue;
@@ -44,23 +42,11 @@ struct ReceiptOptions {
   std::uint32_t seconds = 0;
 };
 
-std::string receive_body(const ReceiveOptions& asked, const std::string& url, std::uint64_t left) {
-  CHECK(left > 0, "no message is wanted");
-  std::string body;
-  JsonWriter json(body);
-  json.begin_object();
-  json.member("QueueUrl", std::string_view(url));
-  json.member("MaxNumberOfMessages", std::min<std::uint64_t>(left, receive_messages_max));
-  json.member("WaitTimeSeconds", asked.follows ? long_poll_seconds : asked.wait);
-  if (asked.has_visibility) json.member("VisibilityTimeout", asked.visibility);
-  for (const char* names : {"AttributeNames", "MessageAttributeNames"}) {
-    json.key(names);
-    json.begin_array();
-    json.value("All");
-    json.end_array();
-  }
-  json.end_object();
-  return body;
+std::string receive_body_for(const ReceiveOptions& asked, const std::string& url,
+                             std::uint64_t left) {
+  return receive_body(url, std::min<std::uint64_t>(left, receive_messages_max),
+                      asked.follows ? long_poll_seconds : asked.wait,
+                      asked.has_visibility ? std::optional(asked.visibility) : std::nullopt);
 }
 
 Printer::Row received_row(const JsonValue& message) {
@@ -107,7 +93,7 @@ int receive(const ReceiveOptions& asked, SqsClient& client, const std::string& u
   std::vector<std::string> receipts;
   std::uint64_t left = asked.follows ? UINT64_MAX : asked.count;
   while (left > 0) {
-    const auto response = client.call("ReceiveMessage", receive_body(asked, url, left));
+    const auto response = client.call("ReceiveMessage", receive_body_for(asked, url, left));
     if (!response) return explain_call(response.error(), asked.queue);
     JsonDom dom;
     const auto document = dom.parse(response->body);
