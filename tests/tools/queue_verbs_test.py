@@ -282,12 +282,18 @@ class OnStrictPawl(AnyOtherEndpoint, Verbs):
         self.url = self.pawl.url
 
 
-class OnTheNamedEndpoint(AnyOtherEndpoint, Verbs):
+class NamedEndpoint(Verbs):
+    """The endpoint in PAWL_TEST_ENDPOINT; without it the tests are skipped."""
+
     def setUp(self):
         if "PAWL_TEST_ENDPOINT" not in os.environ:
             self.skipTest("PAWL_TEST_ENDPOINT names no endpoint")
         super().setUp()
         self.url = self.pawl.url = os.environ["PAWL_TEST_ENDPOINT"]
+
+
+class OnTheNamedEndpoint(AnyOtherEndpoint, NamedEndpoint):
+    pass
 
 
 if __name__ == "__main__":

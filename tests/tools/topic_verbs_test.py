@@ -12,7 +12,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
 from dev_test import PAWL  # noqa: E402
 from peek_test import Verbs  # noqa: E402
-from queue_verbs_test import Queues  # noqa: E402
+from queue_verbs_test import NamedEndpoint, Queues  # noqa: E402
 
 KEY = {"AWS_ACCESS_KEY_ID": "OWNER", "AWS_SECRET_ACCESS_KEY": "hush", "AWS_REGION": "us-east-1"}
 
@@ -168,12 +168,8 @@ class TopicsWithKeys(Verbs):
         self.assertIn("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", unsigned)
 
 
-class TopicsOfTheNamedEndpoint(AnyTopic, Verbs):
-    def setUp(self):
-        if "PAWL_TEST_ENDPOINT" not in os.environ:
-            self.skipTest("PAWL_TEST_ENDPOINT names no endpoint")
-        super().setUp()
-        self.url = self.pawl.url = os.environ["PAWL_TEST_ENDPOINT"]
+class TopicsOfTheNamedEndpoint(AnyTopic, NamedEndpoint):
+    pass
 
 
 if __name__ == "__main__":
