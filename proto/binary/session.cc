@@ -228,18 +228,14 @@ void BinaryCall::write_payload(std::string& out) const {
   if (s.verb->write != nullptr) s.verb->write(s, out);
 }
 
-std::size_t BinaryCall::memory() const {
-  const BinaryCallState& s = state_;
-  return s.frame.size() + s.request.deliveries.size() * sizeof(Delivery) +
-         s.request.route.copied.capacity() + (s.api == nullptr ? 0 : s.api->memory());
-}
+std::size_t BinaryCall::api_memory() const { return state_.api->memory(); }
 
 std::size_t BinaryCall::capacity() const {
   const BinaryCallState& s = state_;
   const auto bytes = [](const auto& buffer) { return buffer.capacity() * sizeof buffer[0]; };
   return bytes(s.frame) + bytes(s.answer) + bytes(s.envelopes) + bytes(s.prechecks) +
          bytes(s.sends) + bytes(s.digests) + bytes(s.receipts) + bytes(s.deliveries) +
-         bytes(s.request.route.copied) + (s.api == nullptr ? 0 : s.api->memory());
+         bytes(s.request.route.copied) + (s.api == nullptr ? 0 : api_memory());
 }
 
 BinaryNext BinaryCall::push(BinarySession& session, const Directory& directory,

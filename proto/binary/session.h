@@ -80,7 +80,10 @@ class BinaryCall {
   Request& request() { return *state_.routed; }
   ShardId target() const { return state_.target; }
   // Bytes of the request and of the prepared deliveries. Only while not routed.
-  std::size_t memory() const;
+  std::size_t memory() const {
+    return state_.frame.size() + state_.request.deliveries.size() * sizeof(Delivery) +
+           state_.request.route.copied.capacity() + (state_.api == nullptr ? 0 : api_memory());
+  }
   // Capacity of its buffers in bytes.
   std::size_t capacity() const;
   // Most message bytes in the response of a RECEIVE; 0 for other operations.
@@ -120,6 +123,7 @@ class BinaryCall {
   Next run(BinarySessionState& session, BinaryReader& in, const Directory& directory,
            const BinarySettings& config);
   void write_payload(std::string& out) const;
+  std::size_t api_memory() const;
 
   BinaryCallState state_;
 };

@@ -2,6 +2,7 @@
 #include "proto/binary/api_call.h"
 
 #include "proto/binary/payloads.h"
+#include "proto/call.h"
 #include "tests/proto/binary/session_fixture.h"
 
 namespace pawl {
@@ -92,6 +93,7 @@ TEST_F(ApiCallTest, HasLimits) {
   EXPECT_EQ(refused(BinaryOp::call, "PeekMessages"), Status::bad_frame);
   const std::string large(ApiCall::body_bytes_max + 1, ' ');
   EXPECT_EQ(refused(BinaryOp::call, words("PeekMessages", large)), Status::invalid);
+  EXPECT_EQ(ApiCall::body_bytes_max, HttpCall::small_body_bytes_max);
   settings_.strict_sqs = true;
   EXPECT_EQ(refused(BinaryOp::call, words("PeekMessages", R"({"QueueUrl":"q"})")),
             Status::unknown_op);
