@@ -123,6 +123,7 @@ void peek(const ShardState& state, Request& request, Instant now, Effects& effec
   CHECK(!request.deliveries.empty(), "a peek without space for a message");
   slice.messages.clear();
   slice.next = slice.newest = 0;
+  slice.full = false;
   slice.deduplicates_until = {};
   request.delivered = 0;
   effects.replies.push_back({&request, false});
