@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What SIGHUP reloads in a running server: the certificate, the access keys, the token of the admin
-// port, and the settings that its page /config tells.
+// Settings that SIGHUP reloads in a running server: the certificate, the access keys, the token of
+// the admin port, and the text of its page /config.
 //
 //   server: publish() -> shards: each sees a new generation() and takes current(), within a second
 //
