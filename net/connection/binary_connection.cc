@@ -140,11 +140,9 @@ bool BinaryConnection::carry_on(PendingBinaryCall& call, BinaryCall::Next next) 
 
 // Call it before the response is written.
 void BinaryConnection::count(const PendingBinaryCall& call) {
-  const BinaryOp op = call.binary.op();
-  const std::size_t row = static_cast<std::size_t>(op) % RequestCounts::binary_ops;
-  host().requests().binary[row].note(host().now_us() - call.begun_us);
-  if (const Status status = call.binary.status(); status != Status::ok)
-    host().requests().note_binary_error(op, name_of(status));
+  host().requests().note_binary(call.binary.op(), host().now_us() - call.begun_us);
+  if (call.binary.status() != Status::ok) [[unlikely]]
+    host().requests().note_binary_error(call.binary.op(), name_of(call.binary.status()));
 }
 
 void BinaryConnection::write_response(PendingBinaryCall& call) {

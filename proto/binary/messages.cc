@@ -118,7 +118,7 @@ BinaryNext send(BinaryCallState& s, const BinaryArguments& call) {
     const payload::MessageWords words = payload::take_lengths(in, head);
     if (words.names > 0xFFFF)
       return s.refuse(Status::bad_frame, i);  // a sender cannot set the origin
-    SendEntry entry;
+    SendEntry& entry = s.sends.emplace_back();
     const payload::MessageTexts texts = payload::take_texts(in, words);
     entry.content.body = texts.body;
     entry.content.attributes = texts.attributes;
@@ -134,7 +134,7 @@ BinaryNext send(BinaryCallState& s, const BinaryArguments& call) {
       entry.content.dedup_id = digest;
     }
     s.prechecks.push_back(check(entry, words.delay_ms, queue));
-    if (s.prechecks.back() == Status::ok) s.sends.push_back(entry);
+    if (s.prechecks.back() != Status::ok) s.sends.pop_back();
   }
   if (!in.finished()) return s.refuse(Status::bad_frame);
   // A FIFO queue has its own deduplication, by the id of each message.
@@ -296,7 +296,7 @@ BinaryNext use_receipts(BinaryCallState& s, const BinaryArguments& call) {
     return s.refuse(in.ok() ? Status::invalid : Status::bad_frame);
   s.receipts.clear();
   for (std::uint32_t i = 0; i < count; ++i) {
-    ReceiptEntry entry;
+    ReceiptEntry& entry = s.receipts.emplace_back();
     if (change) {
       const auto [receipt, visibility_ms] = take_struct<payload::Change>(in);
       entry.handle = receipt;
@@ -306,7 +306,6 @@ BinaryNext use_receipts(BinaryCallState& s, const BinaryArguments& call) {
       entry.handle = take_struct<payload::Deletion>(in).receipt;
     }
     if (!in.ok()) return s.refuse(Status::bad_frame);
-    s.receipts.push_back(entry);
   }
   if (!in.finished()) return s.refuse(Status::bad_frame);
   if (grants && !call.session.subscriptions.grant(subscription, credit))

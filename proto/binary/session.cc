@@ -228,14 +228,18 @@ void BinaryCall::write_payload(std::string& out) const {
   if (s.verb->write != nullptr) s.verb->write(s, out);
 }
 
-std::size_t BinaryCall::api_memory() const { return state_.api->memory(); }
+// Inlined, it would cost each call that has no action eleven instructions.
+[[gnu::noinline, gnu::cold]] std::size_t BinaryCall::api_memory() const {
+  return state_.api->memory();
+}
 
 std::size_t BinaryCall::capacity() const {
   const BinaryCallState& s = state_;
   const auto bytes = [](const auto& buffer) { return buffer.capacity() * sizeof buffer[0]; };
-  return bytes(s.frame) + bytes(s.answer) + bytes(s.envelopes) + bytes(s.prechecks) +
-         bytes(s.sends) + bytes(s.digests) + bytes(s.receipts) + bytes(s.deliveries) +
-         bytes(s.request.route.copied) + (s.api == nullptr ? 0 : api_memory());
+  const std::size_t own = bytes(s.frame) + bytes(s.answer) + bytes(s.envelopes) +
+                          bytes(s.prechecks) + bytes(s.sends) + bytes(s.digests) +
+                          bytes(s.receipts) + bytes(s.deliveries) + bytes(s.request.route.copied);
+  return s.api == nullptr ? own : own + api_memory();
 }
 
 BinaryNext BinaryCall::push(BinarySession& session, const Directory& directory,
