@@ -208,6 +208,7 @@ struct ListedQueue {
 struct ShardFigures {
   QueueFigures all, others;  // of all queues since the start; of those without a label
   DeliveryTimes delivery_times;
+  DeliveryTimes done_times;  // of queues with a label
 };
 
 // Parameters and results of list_queues. A list is a series of slices: each begins at the `next` of
@@ -262,6 +263,14 @@ struct PeekSlice {
   static constexpr std::uint32_t all_states = 0x3F;
   static constexpr std::uint32_t bit(State state) { return 1u << static_cast<unsigned>(state); }
 
+  // What a queue knows of the messages that have left it.
+  struct Gone {
+    Seq expired_below = 0;  // numbers below were past the retention
+    Seq below = 0;          // numbers below were past it, or purged
+    Instant purged;         // the last purge; 0: none is known
+    bool by_age = false;    // it has had dead letters that kept their age, which expire one by one
+  };
+
   Seq from = 0;                         // in
   std::uint32_t looks = looks_max;      // in: 1..looks_max
   std::uint32_t states = all_states;    // in: bits of the states to list
@@ -270,6 +279,7 @@ struct PeekSlice {
   Seq newest = 0;                       // out: number of the last message sent; 0: none
   bool full = false;                    // out: the queue has as many in flight as it may have
   Instant deduplicates_until;           // out: as of a message, of the one that was number `from`
+  Gone gone;                            // out
 };
 
 struct Transfer;

@@ -114,6 +114,13 @@ Found next_from(const ShardState& state, const Queue& queue, Seq seq) {
   return indexed == 0 ? Found{} : look_at(state, queue, indexed, queue.index.find(indexed));
 }
 
+PeekSlice::Gone gone_from(const Queue& queue) {
+  return {.expired_below = queue.expired,
+          .below = std::max(queue.low, queue.expired),
+          .purged = std::max(queue.purged_at, Instant{}),
+          .by_age = queue.aged != nullptr};
+}
+
 }  // namespace
 
 void peek(const ShardState& state, Request& request, Instant now, Effects& effects) {
@@ -125,6 +132,7 @@ void peek(const ShardState& state, Request& request, Instant now, Effects& effec
   slice.next = slice.newest = 0;
   slice.full = false;
   slice.deduplicates_until = {};
+  slice.gone = {};
   request.delivered = 0;
   effects.replies.push_back({&request, false});
   const Queue* const existing = state.existing_queue(raw(request.queue));
@@ -140,7 +148,8 @@ void peek(const ShardState& state, Request& request, Instant now, Effects& effec
   slice.full = Selection::full(queue);
   CHECK(queue.low <= queue.next_seq, "{} messages are gone, {} were sent", queue.low, slice.newest);
   if (dedup != nullptr) slice.deduplicates_until = dedup->over_at(slice.from, now);
-  const Seq start = std::max({slice.from, queue.low, queue.expired});
+  slice.gone = gone_from(queue);
+  const Seq start = std::max(slice.from, slice.gone.below);
   Found found = next_from(state, queue, start);
   if (MUTANT(skip_peeked_message) && found.message.seq != 0)
     found = next_from(state, queue, found.message.seq + 1);

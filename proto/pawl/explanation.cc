@@ -89,24 +89,43 @@ std::string why_visible(const Explained& subject) {
                          : "It is visible: the next receives return it.";
 }
 
+std::string how_it_left(const Explained& subject) {
+  const PeekSlice::Gone& gone = subject.slice->gone;
+  CHECK(gone.expired_below <= gone.below, "{} are expired, {} are gone", gone.expired_below,
+        gone.below);
+  const std::string retention = rough_text(subject.queue.retention());
+  if (subject.number < gone.expired_below ||
+      (subject.number < gone.below && gone.purged == Instant{}))
+    return fmt::format(
+        "it expired {} after its send, unless it was deleted, purged or moved to another queue "
+        "before.",
+        retention);
+  if (subject.number < gone.below)
+    return fmt::format(
+        "all messages below number {} have, by the purge {} ago or because they were older than "
+        "{}; unless it was deleted or moved to another queue before.",
+        gone.below, rough_text(subject.now - gone.purged), retention);
+  if (gone.by_age)
+    return fmt::format(
+        "it was deleted or moved to another queue, or it was a dead letter and expired {} after "
+        "its first send.",
+        retention);
+  return "it was deleted, or moved to another queue. It was neither purged nor has it expired.";
+}
+
 std::string why_absent(const Explained& subject) {
   const PeekSlice* const slice = subject.slice;
   CHECK(subject.message == nullptr, "message {} is there", subject.message->seq);
   if (subject.number != 0 && slice != nullptr && subject.number > slice->newest)
     return fmt::format("The queue has no such message yet: the last one sent has number {}.",
                        slice->newest);
-  const std::string retention = rough_text(subject.queue.retention());
-  if (subject.number == 0)
+  if (subject.number == 0 || slice == nullptr)
     return fmt::format(
         "The queue has no such message: it was deleted, moved to another queue, has expired ({} "
         "after its send), or was never in this queue.",
-        retention);
-  std::string text = fmt::format(
-      "It has left the queue: it was deleted, purged, moved to another queue, or has expired ({} "
-      "after its send).",
-      retention);
-  if (slice != nullptr) text += deduplication(slice->deduplicates_until, subject.now);
-  return text;
+        rough_text(subject.queue.retention()));
+  return "It has left the queue: " + how_it_left(subject) +
+         deduplication(slice->deduplicates_until, subject.now);
 }
 
 std::string why_in_flight(const Explained& subject) {

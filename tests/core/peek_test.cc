@@ -99,6 +99,16 @@ TEST(Peek, ShowsNothingThatIsPurgedOrOfAQueueThatIsNotThere) {
       "peek q -> no_such_queue");
 }
 
+TEST(Peek, TellsBelowWhichNumberAllWerePurgedOrAreExpired) {
+  run("queue q retention=60 | send q a b | receive q -> a#1 | delete q a#1 | "
+      "peek q gone=1 -> b:visible expired<0 gone<1 | advance 61s | "
+      "peek q gone=1 -> expired<3 gone<3 | send q c | purge q | advance 5s | "
+      "peek q gone=1 -> expired<3 gone<4 purged-5000 | restart | "
+      "peek q gone=1 -> expired<0 gone<4 purged-5000");
+  run("queue d retention=100 | queue q visibility=0 max_receive=1 dlq=d | send q a | "
+      "receive q -> a#1 | receive q -> none | peek d gone=1 -> a:visible expired<0 gone<1 by_age");
+}
+
 TEST(Peek, EndsASliceBeforeAMessage) {
   PeekSlice slice;
   for (const Seq seq : {3, 5, 8}) slice.messages.push_back({.seq = seq});

@@ -274,6 +274,13 @@ std::string Script::peek(const Step& step) {
       said.back() += fmt::format("={}", (message.deduplicates_until - world_.now()).ms);
   }
   if (slice.next != 0) said.push_back(fmt::format("next={}", slice.next));
+  if (step.options.contains("gone"))
+    said.push_back(
+        fmt::format("expired<{} gone<{}{}{}", slice.gone.expired_below, slice.gone.below,
+                    slice.gone.purged == Instant{}
+                        ? ""
+                        : fmt::format(" purged-{}", (world_.now() - slice.gone.purged).ms),
+                    slice.gone.by_age ? " by_age" : ""));
   return said.empty() ? "none" : join_texts(said, " ");
 }
 

@@ -112,6 +112,28 @@ TEST_F(ExplanationTest, TellsUntilWhenASendIsTakenForItsRepetition) {
             "The queue has no such message yet: the last one sent has number 9.");
 }
 
+TEST_F(ExplanationTest, TellsADeleteAnExpiryAndAPurgeApart) {
+  PeekSlice slice{.newest = 90};
+  const auto text = [&](Seq number) {
+    return explanation({.queue = queue_, .now = now, .slice = &slice, .number = number});
+  };
+  const std::string deleted =
+      "It has left the queue: it was deleted, or moved to another queue. It was neither purged nor "
+      "has it expired.";
+  const std::string expired = "It has left the queue: it expired 4 days after its send, unless ";
+  EXPECT_EQ(text(5), deleted);
+  slice.gone = {.expired_below = 10, .below = 20, .purged = now - seconds(7)};
+  EXPECT_TRUE(text(9).starts_with(expired)) << text(9);
+  EXPECT_TRUE(text(10).starts_with("It has left the queue: all messages below number 20 have, by "
+                                   "the purge 7.0 s ago or because they were older than 4 days; "))
+      << text(10);
+  EXPECT_EQ(text(20), deleted);
+  slice.gone.purged = {};
+  EXPECT_TRUE(text(19).starts_with(expired)) << "nothing else takes all below a number";
+  slice.gone.by_age = true;
+  EXPECT_TRUE(text(20).contains("or it was a dead letter and expired 4 days after its first send"));
+}
+
 TEST(Arrival, TellsHowAMessageCameFromAnotherQueue) {
   Delivery delivery;
   EXPECT_EQ(arrival(delivery, now), "");
