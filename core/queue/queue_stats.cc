@@ -24,10 +24,11 @@ double begin_of(std::size_t bucket) {
 
 }  // namespace
 
-void LeaseTimes::note(Duration held) {
+void LeaseTimes::note(Duration held, std::uint64_t messages) {
   const auto ms = static_cast<std::uint64_t>(std::max<std::int64_t>(held.ms, 0));
-  ++count_;
-  sum_ms_ += ms;
+  CHECK(messages <= UINT16_MAX - remembered, "{} messages in one request", messages);
+  count_ += messages;
+  sum_ms_ += ms * messages;
   if (recent_count_ >= remembered) {
     recent_count_ = 0;
     for (std::uint16_t& count : recent_) recent_count_ += count /= 2;
@@ -35,8 +36,8 @@ void LeaseTimes::note(Duration held) {
   CHECK(recent_count_ < remembered, "{} leases are remembered", recent_count_);
   const std::size_t bucket = bucket_of(ms);
   CHECK(bucket < buckets, "bucket {} of {} ms", bucket, ms);
-  ++recent_[bucket];
-  ++recent_count_;
+  recent_[bucket] = static_cast<std::uint16_t>(recent_[bucket] + messages);
+  recent_count_ += static_cast<std::uint32_t>(messages);
 }
 
 Duration LeaseTimes::percentile(double share) const {
@@ -56,13 +57,13 @@ Duration LeaseTimes::percentile(double share) const {
   CHECK(false, "{} of {} leases", before, recent_count_);
 }
 
-void DeliveryTimes::note(Duration waited) {
+void DeliveryTimes::note(Duration waited, std::uint64_t messages) {
   const std::int64_t ms = std::max<std::int64_t>(waited.ms, 0);
   const auto* const end = std::ranges::lower_bound(ends_ms, ms);
   const auto bucket = static_cast<std::size_t>(end - ends_ms.begin());
   CHECK(bucket < counts.size(), "bucket {} of {} ms", bucket, ms);
-  ++counts[bucket];
-  sum_ms += static_cast<std::uint64_t>(ms);
+  counts[bucket] += messages;
+  sum_ms += static_cast<std::uint64_t>(ms) * messages;
 }
 
 void Rate::read(std::uint64_t counter, Instant now) {

@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "core/base/time.h"
+#include "core/queue/send_marks.h"
 
 namespace pawl {
 
@@ -52,7 +53,7 @@ class LeaseTimes {
   static constexpr std::size_t buckets = 52;          // up to 2^26 ms, 18 hours
   static constexpr std::uint32_t remembered = 8'192;  // then all counts are halved
 
-  void note(Duration held);
+  void note(Duration held, std::uint64_t messages = 1);
   // The time within which this share of the leases ended, 0 < share <= 1; without any 0.
   Duration percentile(double share) const;
   std::uint64_t count() const { return count_; }  // since the start
@@ -91,7 +92,7 @@ struct DeliveryTimes {
   std::array<std::uint64_t, ends_ms.size() + 1> counts{};
   std::uint64_t sum_ms = 0;
 
-  void note(Duration waited);
+  void note(Duration waited, std::uint64_t messages = 1);
 };
 
 // Sums of one queue, or of several.
@@ -123,10 +124,13 @@ struct QueueSums {
 };
 
 struct QueueStats {
-  explicit QueueStats(Instant begin) : send_rate(begin), delete_rate(begin) {}
+  // `marks_bytes`: counts the bytes of the marks.
+  QueueStats(Instant begin, std::uint64_t& marks_bytes)
+      : marks(marks_bytes), send_rate(begin), delete_rate(begin) {}
 
   QueueSums sums;
   LeaseTimes leases;
+  SendMarks marks;
   Rate send_rate, delete_rate;
 };
 

@@ -24,7 +24,8 @@ void CommitQueue::sent(Queue& queue, Seq first, QueueCounter came, bool at_once,
   if (queue.index.size() == 0 && queue.set_aside.empty()) queue.times.clear();
   // The messages between these two were sent at the same time and share their buckets.
   const bool begins = queue.times.note(first, now, queue.config->retention());
-  queue.times.note(queue.next_seq - 1, now, queue.config->retention());
+  if (const Seq last = queue.next_seq - 1; last != first)
+    queue.times.note(last, now, queue.config->retention());
   if (begins) queue.times.forget_below(queue.oldest());
   if (!armed) retention_.arm_retention(queue);
   const Commit commit{.queue = queue.id,
@@ -38,6 +39,7 @@ void CommitQueue::sent(Queue& queue, Seq first, QueueCounter came, bool at_once,
 // for each source file that it enters.
 inline void CommitQueue::count(const Queue& queue, QueueCounter came, std::uint64_t messages,
                                Instant now) {
+  if (queue.stats != nullptr) queue.stats->marks.note(queue.next_seq - messages, now);
   QueueSums* const own = queue.stats == nullptr ? &state_.statistics.others : &queue.stats->sums;
   for (QueueSums* const sums : {own, &state_.statistics.all}) {
     sums->counters[static_cast<std::size_t>(came)] += messages;

@@ -64,6 +64,7 @@ void add_shard(const ShardState& state, QueueSlice& slice) {
   slice.shard.all = figures_of(statistics.all, statistics.now);
   slice.shard.others = figures_of(statistics.others, statistics.now);
   slice.shard.delivery_times = statistics.delivery_times;
+  slice.shard.done_times = statistics.done_times;
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ void ReceiptRequests::delete_messages(Queue& queue, Request& request, Instant no
   request.durability = queue.config->durability();
   for (ReceiptEntry& entry : request.receipts)
     entry.error = delete_message(queue, entry, request, now, effects);
+  state_.statistics.count_deletes(queue);
   if (transfers_.holds_deletes_of(request)) return;  // transfers_.answer_deletes() does it
   // Also when nothing was left to delete: the delete before this one may not be durable yet.
   effects.replies.push_back({&request, true});
@@ -81,12 +82,13 @@ Errc ReceiptRequests::delete_message(Queue& queue, const ReceiptEntry& entry, Re
 
 void ReceiptRequests::count_delete(Queue& queue, const Receipt& receipt, IndexEntry indexed) {
   if (indexed.in_log())  // a crash lost the record of the delivery
-    return state_.statistics.done(queue, state_.statistics.now, 1, false);
+    return state_.statistics.done(queue, receipt.seq, state_.statistics.now, 1, false);
   if (indexed.is_lease())
-    return state_.statistics.done(queue, state_.leases[indexed.lease()].received, 1, true);
+    return state_.statistics.done(queue, receipt.seq, state_.leases[indexed.lease()].received, 1,
+                                  true);
   const Slot& slot = state_.slots[indexed.slot()];
   const bool in_time = slot.state == State::in_flight && slot.nonce == receipt.nonce;
-  state_.statistics.done(queue, slot.since, slot.receive_count, in_time);
+  state_.statistics.done(queue, receipt.seq, slot.since, slot.receive_count, in_time);
 }
 
 // Messages set aside are deleted like others; else they would be back after the next startup.

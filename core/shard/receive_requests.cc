@@ -2,6 +2,7 @@
 #include "core/shard/receive_requests.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "core/base/check.h"
@@ -148,7 +149,7 @@ void ReceiveRequests::deliver_one(const Slot& slot, Request& request) const {
   CHECK(request.delivered < request.deliveries.size(), "{} deliveries", request.delivered);
   CHECK(slot.position != log_pos_none, "seq {} is not in the log", slot.seq);
   Delivery& delivery = request.deliveries[request.delivered++];
-  delivery = Delivery();
+  std::construct_at(&delivery);  // an assignment costs a copy
   delivery.position = slot.position;
   delivery.seq = slot.seq;
   delivery.handle = seal(state_.identity.receipt_key, receipt);

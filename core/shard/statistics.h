@@ -5,7 +5,7 @@
 // Counting begins when recovery has ended; what the log repeats is not counted again.
 //
 // Units:  ms.
-// Limits: ShardLimits::labelled_queues_max queues of the server, 336 bytes each.
+// Limits: ShardLimits::labelled_queues_max queues of the server, 376 bytes each, and up to 3 KiB of marks.
 // Owner:  core/shard/shard_state.h; every part counts what it does.
 #pragma once
 
@@ -33,6 +33,7 @@ class Statistics {
   Instant now;            // of what is counted next; the shard sets it
   QueueSums all, others;  // of all queues; of those without a label
   DeliveryTimes delivery_times;
+  DeliveryTimes done_times;  // from send to delete, of queues with a label
 
   // --- labels ---
   // At the end of recovery, in place of those known before: the oldest queues of the directory.
@@ -59,9 +60,25 @@ class Statistics {
     sums_of(queue).leave(counter, n, now);
     all.leave(counter, n, now);
   }
-  // A consumer deletes a message, which it received last at `received` and which needed so many
-  // deliveries. `in_time`: its visibility timeout had not ended.
-  void done(Queue& queue, Instant received, std::uint32_t receives, bool in_time);
+  // A consumer deletes message `seq`, which it received last at `received` and which needed so many
+  // deliveries. `in_time`: its visibility timeout had not ended. count_deletes() counts those of a
+  // request together.
+  void done(Queue& queue, Seq seq, Instant received, std::uint32_t receives, bool in_time) {
+    ++deletes_.messages;
+    deletes_.receives += receives;
+    if (queue.stats != nullptr) {
+      if (seq < deletes_.sends.first || seq >= deletes_.sends.end) next_sends(queue, seq);
+      ++deletes_.of_sends;
+    }
+    if (!in_time) {
+      ++deletes_.late;
+      return;
+    }
+    if (received != deletes_.received) count_held(queue);
+    deletes_.received = received;
+    ++deletes_.held_as_long;
+  }
+  void count_deletes(Queue& queue);
   // Deliveries that leave for a consumer with their bodies.
   void delivered(Queue& queue, std::span<const Delivery> deliveries);
 
@@ -69,13 +86,27 @@ class Statistics {
   using Queues = std::unordered_map<std::uint32_t, std::unique_ptr<Queue>>;
   void check(const Queues& queues) const;
 
-  std::size_t memory() const { return stats_ * sizeof(QueueStats); }
+  std::size_t memory() const { return stats_ * sizeof(QueueStats) + marks_bytes_; }
 
  private:
+  // Deletes of the present request; the latest `held_as_long` of them were received at `received`.
+  struct Deletes {
+    std::uint64_t messages = 0, receives = 0, late = 0;
+    Instant received;
+    std::uint64_t held_as_long = 0;
+    SendMarks::Sends sends;  // the latest `of_sends` of them came with these
+    std::uint64_t of_sends = 0;
+  };
+
+  void count_held(Queue& queue);
+  void count_done();
+  void next_sends(const Queue& queue, Seq seq);
   QueueSums& sums_of(Queue& queue) { return queue.stats == nullptr ? others : queue.stats->sums; }
 
   LabelledQueues labelled_;
+  Deletes deletes_;
   std::size_t stats_ = 0;
+  std::uint64_t marks_bytes_ = 0;  // of all SendMarks
 };
 
 }  // namespace pawl

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -177,6 +178,23 @@ void add(QueueFigures& sum, const QueueFigures& part) {
   sum.message_ms += part.message_ms;
 }
 
+void add(DeliveryTimes& sum, const DeliveryTimes& part) {
+  std::ranges::transform(sum.counts, part.counts, sum.counts.begin(), std::plus());
+  sum.sum_ms += part.sum_ms;
+}
+
+void append_times(std::string& text, std::string_view name, std::string_view help,
+                  const DeliveryTimes& times) {
+  append_head(text, name, "histogram", help);
+  std::array<double, DeliveryTimes::ends_ms.size()> ends{};
+  std::ranges::transform(DeliveryTimes::ends_ms, ends.begin(), [](std::int64_t ms) {
+    return to_seconds(static_cast<std::uint64_t>(ms));
+  });
+  append_histogram(
+      text, name, {},
+      Histogram{.ends = ends, .counts = times.counts, .sum = to_seconds(times.sum_ms)});
+}
+
 }  // namespace
 
 double QueueMetrics::oldest_age_seconds() const {
@@ -210,9 +228,8 @@ void CollectedMetrics::take(const QueueSlice& slice) {
   other_.now = slice.now;
   add(other_.figures, slice.shard.others);
   add(all, slice.shard.all);
-  for (std::size_t i = 0; i < delivery_times.counts.size(); ++i)
-    delivery_times.counts[i] += slice.shard.delivery_times.counts[i];
-  delivery_times.sum_ms += slice.shard.delivery_times.sum_ms;
+  add(delivery_times, slice.shard.delivery_times);
+  add(done_times, slice.shard.done_times);
 }
 
 void CollectedMetrics::end() {
@@ -265,17 +282,13 @@ void QueueMetricsText::write_globals(std::string& text) const {
   append_head(text, seconds_name, "counter",
               "Time that all messages together have spent in the queues.");
   text += fmt::format("{} {}\n", seconds_name, to_seconds(metrics_->all.message_ms));
-  constexpr std::string_view waited = "pawl_delivery_seconds";
-  append_head(text, waited, "histogram",
-              "Time from when a message could be delivered to its first delivery.");
-  const DeliveryTimes& times = metrics_->delivery_times;
-  std::array<double, DeliveryTimes::ends_ms.size()> ends{};
-  std::ranges::transform(DeliveryTimes::ends_ms, ends.begin(), [](std::int64_t ms) {
-    return to_seconds(static_cast<std::uint64_t>(ms));
-  });
-  append_histogram(
-      text, waited, {},
-      Histogram{.ends = ends, .counts = times.counts, .sum = to_seconds(times.sum_ms)});
+  append_times(text, "pawl_delivery_seconds",
+               "Time from when a message could be delivered to its first delivery.",
+               metrics_->delivery_times);
+  append_times(text, "pawl_message_done_seconds",
+               "Time from the send of a message, or from its arrival from another queue, to its "
+               "delete, to within a quarter. Of queues with a label, since the server started.",
+               metrics_->done_times);
 }
 
 }  // namespace pawl

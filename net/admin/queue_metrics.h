@@ -45,7 +45,7 @@ struct QueueMetrics {
 struct CollectedMetrics {
   std::vector<QueueMetrics> queues;  // the last is `__other__`
   QueueFigures all;
-  DeliveryTimes delivery_times;
+  DeliveryTimes delivery_times, done_times;
 
   // A slice, the last of its shard or not. `others_*` of the slice count from its shard's first.
   void take(const QueueSlice& slice);

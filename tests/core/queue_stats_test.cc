@@ -84,6 +84,9 @@ TEST(DeliveryTimes, AreInTheBucketThatEndsWithThem) {
   EXPECT_EQ(times.counts[7], 1u) << "a second";
   EXPECT_EQ(times.counts.back(), 1u);
   EXPECT_EQ(times.sum_ms, 3'601'004u);
+  times.note(milliseconds(7), 10);
+  EXPECT_EQ(times.counts[3], 10u);
+  EXPECT_EQ(times.sum_ms, 3'601'074u);
 }
 
 }  // namespace

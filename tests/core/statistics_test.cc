@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -70,6 +72,21 @@ TEST_F(StatisticsTest, CountEachMessageOnceOnItsWay) {
   EXPECT_EQ(of(queue).leases.sum_ms(), 4000u);
   EXPECT_EQ(of(queue).message_ms, 4u * 11'000 - 7'000);
   EXPECT_EQ(all.counters, sums.counters);
+}
+
+TEST_F(StatisticsTest, TellTheTimeFromSendToDelete) {
+  const QueueId queue = make("q"), last = make("r"), other = make("without a label");
+  world_.send(queue, {"a", "b"});
+  world_.advance(seconds(4));
+  world_.send(queue, {"c"});
+  world_.send(other, {"d"});
+  world_.receipts(Op::delete_message, queue, receive(queue, 10));
+  world_.receipts(Op::delete_message, other, receive(other, 10));
+  figures();
+  const DeliveryTimes& times = slice_.shard.done_times;
+  EXPECT_EQ(times.sum_ms, 2u * 4000);
+  EXPECT_EQ(std::accumulate(times.counts.begin(), times.counts.end(), std::uint64_t{0}), 3u);
+  EXPECT_EQ(raw(last) + 1, raw(other)) << "two queues have labels";
 }
 
 TEST_F(StatisticsTest, CountTheExpired) {
