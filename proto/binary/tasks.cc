@@ -3,18 +3,28 @@
 
 #include "core/base/check.h"
 #include "proto/binary/payloads.h"
-#include "proto/sns/filter_policy.h"
+#include "proto/pawl/replay_check.h"
 
 namespace pawl::binary {
 namespace {
 
-bool good_filter(std::string_view text) {
-  std::string why;  // unused: the binary response has no field for it
-  return text.empty() || FilterPolicy::parse(text, FilterPolicy::Scope::attributes, why) != nullptr;
+Status status_of_fault(ReplayFault fault) {
+  switch (fault) {
+    case ReplayFault::none:
+      return Status::ok;
+    case ReplayFault::filter_size:
+      return Status::too_large;
+    case ReplayFault::no_destination:
+      return Status::no_such_queue;
+    case ReplayFault::rate:
+    case ReplayFault::range:
+    case ReplayFault::filter:
+    case ReplayFault::other_kind:
+      return Status::invalid;
+  }
+  CHECK(false, "ReplayFault {}", static_cast<int>(fault));
+  return Status::invalid;
 }
-
-// `to` = 0 means now. Neither time is before 1970, and `to` is after `from`.
-bool good_range(std::int64_t from, std::int64_t to) { return from >= 0 && (to == 0 || to > from); }
 
 // Allocates the parameters that the request points to while it is in flight.
 ReplayParams& about_replays(BinaryCallState& s) {
@@ -90,22 +100,18 @@ BinaryNext list_moves_result(BinaryCallState& s, BinarySessionState&, const Dire
 
 BinaryNext start_replay(BinaryCallState& s, const BinaryArguments& call) {
   BinaryReader& in = call.in;
-  const Directory& directory = call.directory;
   const QueueConfig& queue = *call.opened;
   const auto [destination, rate, from, to, filter] = take_struct<payload::StartReplay>(in);
   const std::uint8_t flags =
       in.finished() ? std::uint8_t{0} : take_struct<payload::ReplayFlags>(in).bits;
   if (!in.finished() || (flags & ~replay_flag_copies) != 0) return s.refuse(Status::bad_frame);
-  if (rate > replay_rate_max || !good_range(from, to)) return s.refuse(Status::invalid);
-  if (filter.size() > replay_filter_bytes_max) return s.refuse(Status::too_large);
-  if (!good_filter(filter)) return s.refuse(Status::invalid);
-  const bool elsewhere = !destination.empty() && destination != queue.name;
-  if (elsewhere) {
-    const ConfigPtr* const target = directory.find(queue.account, destination);
-    if (target == nullptr) return s.refuse(Status::no_such_queue);
-    if ((*target)->is_fifo() != queue.is_fifo()) return s.refuse(Status::invalid);
-  }
-  s.destination = QueueName{queue.account, elsewhere ? destination : queue.name}.text();
+  std::string why;  // unused: the binary response has no field for it
+  const ReplayOrder order{
+      .destination = destination, .filter = filter, .from = from, .to = to, .rate = rate};
+  if (const auto fault = replay_fault(queue, call.directory, order, why);
+      fault != ReplayFault::none)
+    return s.refuse(status_of_fault(fault));
+  s.destination = replay_destination(queue, destination);
   ReplayParams& asked = about_replays(s);
   asked.destination = s.destination;
   asked.filter = filter;

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // StartReplay, ListReplays, CancelReplay: the tasks that send earlier messages of a queue again.
-#include <algorithm>
 #include <array>
 #include <cstdint>
 
 #include "core/base/check.h"
-#include "core/queue/directory.h"
 #include "core/queue/replay_task.h"
 #include "proto/pawl/actions.h"
-#include "proto/sns/filter_policy.h"
+#include "proto/pawl/replay_check.h"
 #include "proto/text/json.h"
 
 namespace pawl {
@@ -16,7 +14,7 @@ namespace {
 
 using F = SqsFault;
 
-constexpr std::uint64_t time_max = 1ull << 53;  // ms; a number of JSON is exact up to there
+constexpr std::uint64_t number_max = 1ull << 53;  // a number of JSON is exact up to there
 constexpr std::array<std::string_view, 4> status_names = {"RUNNING", "COMPLETED", "CANCELLED",
                                                           "FAILED"};
 
@@ -29,31 +27,37 @@ CallStep route_replay(PawlState& s, Op op) {
   return CallStep::route;
 }
 
-bool check_filter(PawlState& s, std::string_view filter) {
-  if (filter.size() > replay_filter_bytes_max)
-    return s.refusal().because(F::invalid_parameter_value,
-                               "FilterPolicy has {} bytes; at most {} are allowed.", filter.size(),
-                               replay_filter_bytes_max);
+bool check_order(PawlState& s, const ReplayOrder& order) {
+  Refusal& refusal = s.refusal();
+  const QueueConfig& queue = *s.queue;
   std::string why;
-  if (filter.empty() || FilterPolicy::parse(filter, FilterPolicy::Scope::attributes, why))
-    return true;
-  return s.refusal().because(F::invalid_parameter_value, "FilterPolicy is no filter policy: {}.",
+  switch (replay_fault(queue, *s.call->directory, order, why)) {
+    case ReplayFault::none:
+      return true;
+    case ReplayFault::rate:
+      return refusal.because(F::invalid_parameter_value,
+                             "MaxNumberOfMessagesPerSecond is {}; 0 to {} are allowed.", order.rate,
+                             replay_rate_max);
+    case ReplayFault::range:
+      return refusal.because(F::invalid_parameter_value, "From is {} and not before To, {}.",
+                             order.from, order.to);
+    case ReplayFault::filter_size:
+      return refusal.because(F::invalid_parameter_value,
+                             "FilterPolicy has {} bytes; at most {} are allowed.",
+                             order.filter.size(), replay_filter_bytes_max);
+    case ReplayFault::filter:
+      return refusal.because(F::invalid_parameter_value, "FilterPolicy is no filter policy: {}.",
                              why);
-}
-
-// The queue that gets the messages, of the same account and kind.
-bool find_destination(PawlState& s, std::string_view name) {
-  if (name.empty()) name = s.queue->name;
-  const ConfigPtr* const target = s.call->directory->find(s.queue->account, name);
-  if (target == nullptr || (*target)->is_topic())
-    return s.refusal().because(F::queue_does_not_exist, "There is no DestinationQueue {}.",
-                               shown(name));
-  if ((*target)->is_fifo() != s.queue->is_fifo())
-    return s.refusal().because(F::invalid_parameter_value,
-                               "DestinationQueue {} and queue {} are not of one kind: one is FIFO.",
-                               name, s.queue->name);
-  s.destination = QueueName{s.queue->account, name}.text();
-  return true;
+    case ReplayFault::no_destination:
+      return refusal.because(F::queue_does_not_exist, "There is no DestinationQueue {}.",
+                             shown(order.destination));
+    case ReplayFault::other_kind:
+      return refusal.because(F::invalid_parameter_value,
+                             "DestinationQueue {} and queue {} are not of one kind: one is FIFO.",
+                             order.destination, queue.name);
+  }
+  CHECK(false, "an unknown fault of a replay of {}", queue.name);
+  return false;
 }
 
 CallStep refuse_replay(PawlState& s) { return refuse_peek(s, s.request.error); }
@@ -66,16 +70,18 @@ CallStep start_replay(PawlState& s) {
   Refusal& refusal = s.refusal();
   if (!s.members.text("DestinationQueue", destination, refusal) ||
       !s.members.text("FilterPolicy", filter, refusal) ||
-      !s.members.number("From", 0, time_max, from, refusal) ||
-      !s.members.number("To", 0, time_max, to, refusal) ||
-      !s.members.number("MaxNumberOfMessagesPerSecond", 0, replay_rate_max, rate, refusal) ||
-      !s.members.number("IncludeCopies", 0, 1, copies, refusal) || !check_filter(s, filter) ||
-      !find_destination(s, destination))
+      !s.members.number("From", 0, number_max, from, refusal) ||
+      !s.members.number("To", 0, number_max, to, refusal) ||
+      !s.members.number("MaxNumberOfMessagesPerSecond", 0, number_max, rate, refusal) ||
+      !s.members.number("IncludeCopies", 0, 1, copies, refusal))
     return CallStep::respond;
-  if (to != 0 && to <= from) {
-    refusal.because(F::invalid_parameter_value, "From is {} and not before To, {}.", from, to);
-    return CallStep::respond;
-  }
+  const ReplayOrder order{.destination = destination,
+                          .filter = filter,
+                          .from = static_cast<std::int64_t>(from),
+                          .to = static_cast<std::int64_t>(to),
+                          .rate = rate};
+  if (!check_order(s, order)) return CallStep::respond;
+  s.destination = replay_destination(*s.queue, destination);
   s.filter = filter;
   s.replay = ReplayParams();
   s.replay.destination = s.destination;
@@ -83,8 +89,8 @@ CallStep start_replay(PawlState& s) {
   s.replay.copies = copies != 0;
   s.replay.rate = static_cast<std::uint32_t>(rate);
   const TimeShift& shift = *s.call->config->shift;
-  s.replay.from = shift.engine(Instant{static_cast<std::int64_t>(from)});
-  s.replay.to = shift.engine(Instant{static_cast<std::int64_t>(to)});
+  s.replay.from = shift.engine(Instant{order.from});
+  s.replay.to = shift.engine(Instant{order.to});
   return route_replay(s, Op::start_replay);
 }
 
