@@ -64,10 +64,13 @@ std::string explain_option(const CLI::App& at, const std::string& text, bool mis
   if (option == nullptr) return text + ".";
   const std::string type = option->get_type_name();
   const std::string value = type.empty() ? "a value" : type;
-  if (missing) return fmt::format("{} needs {}: {}.", path_of(at), name, option->get_description());
+  const std::string names =
+      option->get_positional() ? fmt::format("{} or {}", option->get_name(true), name) : name;
+  if (missing)
+    return fmt::format("{} needs {}: {}.", path_of(at), names, option->get_description());
   if (text.find("missing") != text.npos)
     return fmt::format("{} needs {} after it: {}.", name, value, option->get_description());
-  return fmt::format("{} takes one value, but is given more than once. Give it once.", name);
+  return fmt::format("{} takes one value, but is given more than once. Give it once.", names);
 }
 
 // `app`: the whole command line, after parse() has thrown `error`.
