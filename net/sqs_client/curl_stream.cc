@@ -88,7 +88,7 @@ CallError untrusted_error(const Endpoint& endpoint, const std::string& reason) {
   return {.kind = ErrorKind::untrusted,
           .text = "no TLS connection to " + url_of(endpoint) + ": " + reason +
                   ". Does the port speak TLS, and is its certificate for this host, from a CA of "
-                  "this system or of the CA file?"};
+                  "this system or of the CA file (AWS_CA_BUNDLE names one)?"};
 }
 
 }  // namespace

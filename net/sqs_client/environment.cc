@@ -46,6 +46,8 @@ std::string endpoint_of_environment(std::string_view service) {
   return url.empty() ? variable("AWS_ENDPOINT_URL") : url;
 }
 
+std::string ca_file_of_environment() { return variable("AWS_CA_BUNDLE"); }
+
 std::string profile_of_environment() { return variable("AWS_PROFILE"); }
 
 std::string config_file_of_environment() { return file_of("AWS_CONFIG_FILE", "~/.aws/config"); }

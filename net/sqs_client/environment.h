@@ -22,6 +22,8 @@ SigningKey key_of_environment(std::string_view prefix = {});
 std::string region_of_environment(std::string_view prefix = {});
 // For the service "sqs": AWS_ENDPOINT_URL_SQS, else AWS_ENDPOINT_URL; empty: neither is set.
 std::string endpoint_of_environment(std::string_view service);
+// AWS_CA_BUNDLE: the certificate authorities for https; empty: those of the system.
+std::string ca_file_of_environment();
 // AWS_PROFILE.
 std::string profile_of_environment();
 // AWS_CONFIG_FILE, else ~/.aws/config.

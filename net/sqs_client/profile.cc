@@ -142,7 +142,7 @@ std::expected<Access, std::string> find_access(const std::string& profile, std::
   if (!read) return std::unexpected(read.error());
   CHECK(!read->name.empty(), "a profile without a name");
   Access access{key_of_environment(prefix), region_of_environment(prefix),
-                endpoint_of_environment(service)};
+                endpoint_of_environment(service), ca_file_of_environment()};
   if (!profile.empty() || access.key.id.empty()) {
     auto key = key_of(*read);
     if (!key) return std::unexpected(std::move(key.error()));
@@ -150,6 +150,7 @@ std::expected<Access, std::string> find_access(const std::string& profile, std::
   }
   if (access.region.empty()) access.region = value_of(read->in_config(), "region");
   if (access.region.empty()) access.region = default_region;
+  if (access.ca_file.empty()) access.ca_file = value_of(read->in_config(), "ca_bundle");
   if (access.endpoint.empty()) {
     auto endpoint = endpoint_of(*read, service);
     if (!endpoint) return std::unexpected(std::move(endpoint.error()));

@@ -5,6 +5,7 @@
 //   key:      AWS_ACCESS_KEY_ID...    ──▶ credentials file ──▶ config file
 //   region:   AWS_REGION...           ──▶ profile          ──▶ us-east-1
 //   endpoint: AWS_ENDPOINT_URL_SQS... ──▶ `services` of the profile, sqs ──▶ endpoint_url of it
+//   CA file:  AWS_CA_BUNDLE           ──▶ ca_bundle of the profile       ──▶ those of the system
 //
 // The profile is the named one, else AWS_PROFILE, else "default". A profile that is named in the
 // call has precedence over the keys of the environment, as with the AWS command line.
@@ -29,6 +30,7 @@ struct Access {
   SigningKey key;  // without an id: there is none
   std::string region;
   std::string endpoint;  // empty: none is configured
+  std::string ca_file;   // empty: none is configured
 };
 
 // `profile`: the name in the call; empty: none. Reads AWS_CONFIG_FILE and

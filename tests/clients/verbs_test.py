@@ -114,6 +114,7 @@ class Encrypted(Verbs):
             result = json.loads(done.stdout.splitlines()[-1])
             self.assertGreater(result["messages"], 0)
             self.assertEqual((result["errors"], result["tls"]), (0, True))
+        self.assertEqual(self.run_bench("--url", url, *words, AWS_CA_BUNDLE=trust[1]).returncode, 0)
         self.refused(self.run_bench("--url", url, *words), 1, "no TLS connection to", "--tls-ca")
 
     def test_replay_says_that_there_is_tls(self):

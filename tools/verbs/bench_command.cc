@@ -162,6 +162,8 @@ int run_bench(BenchOptions& asked) {
   options.key_id = access->key.id;
   options.secret = access->key.secret;
   options.session_token = access->key.session_token;
+  if (options.ca_file.empty() && options.url.starts_with("https:"))
+    options.ca_file = access->ca_file;
   options.region = asked.region.empty() ? access->region : asked.region;
   return run_load(options, stdout, stderr);
 }

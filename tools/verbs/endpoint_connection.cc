@@ -31,6 +31,7 @@ std::optional<sqs_client::SqsClient> open_endpoint(const EndpointOptions& option
   client.api = api;
   client.key = std::move(access->key);
   client.region = std::move(access->region);
+  client.stream.ca_file = std::move(access->ca_file);
   CHECK(!client.region.empty(), "no region for {}", client.url);
   auto made = sqs_client::SqsClient::make(std::move(client));
   if (made) return std::move(*made);

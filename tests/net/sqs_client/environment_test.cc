@@ -66,6 +66,18 @@ TEST(SqsEnvironment, HasTheEndpointOfSqsBeforeThatOfAllServices) {
   EXPECT_EQ(endpoint_of_environment("sqs"), "");
 }
 
+TEST(SqsEnvironment, HasTheFileOfCertificateAuthorities) {
+  {
+    const FixedEnvironment environment({
+        {"AWS_CA_BUNDLE", "/ca.pem"  },
+        {"AWS_REGION",    "eu-west-1"}
+    });
+    EXPECT_EQ(ca_file_of_environment(), "/ca.pem");
+  }
+  const FixedEnvironment environment({});
+  EXPECT_EQ(ca_file_of_environment(), "");
+}
+
 TEST(SqsEnvironment, HasTheDefaultRegionOrNone) {
   {
     const FixedEnvironment environment({

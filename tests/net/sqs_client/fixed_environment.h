@@ -18,8 +18,9 @@ class FixedEnvironment {
     for (const char* name :
          {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION",
           "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL_SNS",
-          "AWS_PROFILE", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "TO_AWS_ACCESS_KEY_ID",
-          "TO_AWS_SECRET_ACCESS_KEY", "TO_AWS_SESSION_TOKEN", "TO_AWS_REGION"}) {
+          "AWS_CA_BUNDLE", "AWS_PROFILE", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE",
+          "TO_AWS_ACCESS_KEY_ID", "TO_AWS_SECRET_ACCESS_KEY", "TO_AWS_SESSION_TOKEN",
+          "TO_AWS_REGION"}) {
       const char* const before = ::getenv(name);
       before_[name] = before == nullptr ? std::nullopt : std::optional<std::string>(before);
       const auto found = values.find(name);

@@ -34,6 +34,8 @@ credential_process = /bin/true
 services = nowhere
 [profile half]
 aws_access_key_id = HALF
+[profile trusting]
+ca_bundle = /profile.pem
 )";
 constexpr const char* profile_credentials = R"([default]
 aws_access_key_id = DEFAULT
@@ -94,11 +96,28 @@ TEST_F(SqsProfile, HasKeyRegionAndEndpointOfBothFiles) {
   EXPECT_EQ(ci->key.session_token, "t");
   EXPECT_EQ(ci->region, "eu-west-2");
   EXPECT_EQ(ci->endpoint, "http://sqs:2");
+  EXPECT_EQ(ci->ca_file, "");
   const auto only = access("only-keys");
   ASSERT_TRUE(only) << only.error();
   EXPECT_EQ(only->key.id, "ONLY");
   EXPECT_EQ(only->region, "us-east-1");
   EXPECT_EQ(only->endpoint, "");
+}
+
+TEST_F(SqsProfile, HasTheFileOfCertificateAuthorities) {
+  const auto from_profile = access("trusting", {
+                                                   {"AWS_PROFILE", "ci"},
+                                                   {"AWS_REGION",  ""  }
+  });
+  ASSERT_TRUE(from_profile) << from_profile.error();
+  EXPECT_EQ(from_profile->ca_file, "/profile.pem");
+  const auto overridden =
+      access("trusting", {
+                             {"AWS_CA_BUNDLE", "/environment.pem"},
+                             {"AWS_REGION",    ""                }
+  });
+  ASSERT_TRUE(overridden) << overridden.error();
+  EXPECT_EQ(overridden->ca_file, "/environment.pem");
 }
 
 TEST_F(SqsProfile, TheNameIsThatOfTheCallThenOfTheEnvironmentThenDefault) {
@@ -127,10 +146,10 @@ TEST_F(SqsProfile, KeysOfTheEnvironmentComeBeforeAProfileThatTheCallDoesNotName)
 }
 
 TEST_F(SqsProfile, RegionAndEndpointOfTheEnvironmentComeBeforeThoseOfTheProfile) {
-  const auto found =
-      access("ci", {
-                       {"AWS_REGION",       "ap-south-1"          },
-                       {"AWS_ENDPOINT_URL", "http://environment:3"}
+  const auto found = access("ci", {
+                                      {"AWS_REGION",       "ap-south-1"          },
+                                      {"AWS_ENDPOINT_URL", "http://environment:3"},
+                                      {"AWS_CA_BUNDLE",    "/environment.pem"    }
   });
   ASSERT_TRUE(found);
   EXPECT_EQ(found->region, "ap-south-1");
