@@ -53,6 +53,7 @@ constexpr Synonyms flag_synonyms[] = {
      "--url names an SQS endpoint or a queue of it, --binary a binary port of pawl."                                        },
     {" --log-level --verbose --debug --quiet -q ",
      "There are no log levels; the log is written to stderr."                                                               },
+    {" --binary ",                                                "--url http://HOST:PORT names the HTTP port."             },
     {" -v -V ",                                                   "--version prints the version."                           },
 };
 

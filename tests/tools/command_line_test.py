@@ -368,15 +368,17 @@ class CommandLine(unittest.TestCase):
         self.refused(pawl("replay"), "See `pawl replay --help`")
         self.refused(pawl("replay", "strat"), 'Did you mean "start"?')
         for action in ("start", "list", "cancel"):
-            self.refused(pawl("replay", action), "--queue", f"See `pawl replay {action} --help`")
-            self.refused(pawl("replay", action, "--queue", "q", "--binary", "127.0.0.1"), "--binary", "ADDR:PORT")
-            self.refused(pawl("replay", action, "--queue", "q", "--binary", "127.0.0.1:65536"), "--binary")
-        self.refused(pawl("replay", "cancel", "--queue", "q"), "--task")
+            self.refused(pawl("replay", action), "QUEUE or --queue", f"See `pawl replay {action} --help`")
+            number = ("--task", "1") if action == "cancel" else ()
+            self.refused(pawl("replay", action, "q", *number, "--queue", "q"), "QUEUE or --queue takes one value", "Give it once")
+            self.refused(pawl("replay", action, "q", *number, "--url", "127.0.0.1:0"), "127.0.0.1:0")
+            self.refused(pawl("replay", action, "q", *number, "--binary", "127.0.0.1:9326"), '"--binary"', "--url http://HOST:PORT")
+        self.refused(pawl("replay", "cancel", "q"), "--task")
         self.refused(pawl("replay", "cancel", "--queue", "q", "--task", "0"), "--task")
-        self.refused(pawl("replay", "list", "--queue", "q", "--task", "1"), '"--task"')
+        self.refused(pawl("replay", "list", "q", "--task", "1"), '"--task"')
 
         def start(*words):
-            return pawl("replay", "start", "--queue", "q", *words)
+            return pawl("replay", "start", "q", *words)
 
         for flag in ("--from", "--to"):
             for bad in ("", "now", "5", "h", "5w", "5 m", "1.5h", "1234567890s", "2026-11-22", "2026-11-22T10:00:00",
@@ -394,16 +396,16 @@ class CommandLine(unittest.TestCase):
 
     def test_replay_names_the_address_that_it_cannot_reach(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:
-            nobody = "127.0.0.1:%d" % listener.getsockname()[1]
+            nobody = "http://127.0.0.1:%d" % listener.getsockname()[1]
         good = (("--from", "90s"), ("--from", "2026-01-01T00:00:00Z", "--to", "2026-01-01T00:00:00.001Z"), ("--to", "15m"),
                 ("--from", "3d", "--to", "2h"), ("--filter", '{"colour": ["red"]}', "--rate", "0", "--into", "r"))
         for words in good:
-            done = pawl("replay", "start", "--binary", nobody, "--queue", "q", *words)
+            done = pawl("replay", "start", "q", "--url", nobody, *words)
             self.assertEqual((done.returncode, done.stdout), (1, ""), done)
             self.assertIn(f"error: cannot reach {nobody}: Connection refused", done.stderr)
-        done = pawl("replay", "list", "--binary", "nobody.invalid:9326", "--queue", "q")
+        done = pawl("replay", "list", "--queue", "q", "--url", "http://nobody.invalid:9324")
         self.assertEqual(done.returncode, 1, done)
-        self.assertIn("error: cannot reach nobody.invalid:9326: no such host", done.stderr)
+        self.assertIn("error: cannot reach http://nobody.invalid:9324", done.stderr)
 
     def test_wal_of_a_directory_without_a_log_is_not_found(self):
         with tempfile.TemporaryDirectory() as place:

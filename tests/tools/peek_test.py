@@ -381,7 +381,8 @@ class Strict(Verbs):
         self.pawl.call("CreateQueue", QueueName="q")
         status, body = self.action("Pawl.PeekMessages", QueueUrl="q")
         self.assertEqual((status, body["__type"]), (400, "com.amazon.coral.service#UnknownOperationException"))
-        self.assertIn("without --strict-sqs", self.verb("peek", "q", code=1))
+        for words in (("peek", "q"), ("explain", "q", "1"), ("replay", "list", "q"), ("replay", "start", "q")):
+            self.assertIn("without --strict-sqs", self.verb(*words, code=1))
 
 
 if __name__ == "__main__":

@@ -77,10 +77,9 @@ class Profiles(Verbs):
         self.assertIn("hello", self.pawl_with("receive", "q", "--profile", "owner", "--delete"))
         self.assertIn("q", self.pawl_with("top", "-n", "1", "--interval", "0.1", "--profile", "owner"))
         self.pawl_with("check", "queues", "--profile", "owner", code=4)
-        binary = self.pawl.ready["binary"]
-        self.pawl_with("replay", "list", "--queue", "q", "--binary", binary, "--profile", "owner")
-        text = self.pawl_with("replay", "list", "--queue", "q", "--binary", binary, "--profile", "wrong", code=1)
-        self.assertIn("does not know the access key", text)
+        self.pawl_with("replay", "list", "q", "--profile", "owner")
+        text = self.pawl_with("replay", "list", "q", "--url", self.pawl.url, "--profile", "wrong", code=1)
+        self.assertIn("InvalidSignatureException", text)
 
     def test_a_load_has_the_key_of_a_profile(self):
         words = ("bench", "send", "--create", "--cleanup", "--messages", "10", "--json", "--profile")
@@ -100,7 +99,7 @@ class Profiles(Verbs):
         for part in ('"ownr"', str(self.config), "owner"):
             self.assertIn(part, text)
         self.credentials.write_text("[owner]\naws_access_key_id\n")
-        for words in (("queue", "ls"), ("replay", "list", "--queue", "q"), ("bench", "send")):
+        for words in (("queue", "ls"), ("replay", "list", "q"), ("bench", "send")):
             self.assertIn(f"{self.credentials}:2: ", self.pawl_with(*words, "--profile", "owner", code=2))
 
     def test_broken_files_never_end_the_program_badly(self):

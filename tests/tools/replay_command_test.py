@@ -4,14 +4,17 @@
 
 import datetime
 import json
+import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
-from pawl_server import ServedTest, SignedPawl, main  # noqa: E402
+from pawl_server import Pawl, ServedTest, SignedPawl, main  # noqa: E402
 from wal_fixture import call  # noqa: E402
 
 KEPT = {"x-replay-retention": "3600"}
@@ -20,9 +23,9 @@ WAIT_SECONDS = 20
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 
 
-def asked(binary, *words):
+def asked(binary, *words, environment=None):
     return subprocess.run([binary, "replay", *words], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
-                          check=False)
+                          env=environment, check=False)
 
 
 def now():
@@ -31,7 +34,7 @@ def now():
 
 class Replay(ServedTest):
     def replay(self, action, queue, *words):
-        return asked(self.binary, action, "--binary", self.pawl.ready["binary"], "--queue", queue, *words)
+        return asked(self.binary, action, queue, "--url", f"http://{self.pawl.ready['http']}", *words)
 
     def started(self, queue, *words):
         done = self.replay("start", queue, *words)
@@ -140,6 +143,7 @@ class Replay(ServedTest):
         self.assertEqual([message["Body"] for message in self.drain(target, 10)], [f"message {i}" for i in range(10)])
         self.refused(self.replay("start", "source.fifo", "--into", self.queue("standard").rsplit("/", 1)[1]), 1,
                      '"source.fifo" into "standard"', "FIFO")
+        self.refused(self.replay("start", "source.fifo", "--into", target), 2, f'"{target}" is a URL', '"target.fifo"')
 
     def test_a_range_takes_what_was_sent_in_it(self):
         url, _ = self.sent_and_deleted("ranged", 5)
@@ -179,9 +183,9 @@ class Replay(ServedTest):
         number = self.started("slow", "--rate", "1")
         # While it runs, the shard starts no other task.
         self.addCleanup(self.replay, "cancel", "slow", "--task", str(number))
-        self.refused(self.replay("start", "slow"), 1, "already running", "pawl replay cancel --queue slow")
+        self.refused(self.replay("start", "slow"), 1, "already running", "pawl replay cancel slow --task")
         self.refused(self.replay("cancel", "slow", "--task", str(number + 1)), 3, f"has no replay {number + 1}",
-                     "pawl replay list --queue slow")
+                     "pawl replay list slow")
         done = self.replay("cancel", "slow", "--task", str(number))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertLess(int(done.stdout), 20)
@@ -192,26 +196,98 @@ class Replay(ServedTest):
     def test_what_is_not_there_is_not_found(self):
         self.queue("here")
         for action, words in (("start", ()), ("list", ()), ("cancel", ("--task", "1"))):
-            self.refused(self.replay(action, "nowhere", *words), 3, '"nowhere"', self.pawl.ready["binary"])
-        self.refused(self.replay("start", "here", "--into", "nowhere"), 3, '"nowhere"')
+            self.refused(self.replay(action, "nowhere", *words), 3, 'there is no queue "nowhere"', "pawl queue ls")
+        self.refused(self.replay("start", "here", "--into", "nowhere"), 3, 'there is no queue "nowhere"')
         self.refused(self.replay("cancel", "here", "--task", "1"), 3, "has no replay 1")
 
     def test_a_queue_that_keeps_nothing_says_how_to_change_that(self):
         self.queue("forgetful", {})
-        self.refused(self.replay("start", "forgetful"), 1, '"forgetful"', "x-replay-retention is 0", "set-queue-attributes")
+        self.refused(self.replay("start", "forgetful"), 1, '"forgetful"', "x-replay-retention is 0", "pawl queue set forgetful")
 
-    def test_a_port_that_is_not_the_binary_one_is_named(self):
-        done = asked(self.binary, "list", "--queue", "q", "--binary", self.pawl.ready["http"])
-        self.refused(done, 1, self.pawl.ready["http"], "does not respond like the binary port")
+    def test_the_queue_is_a_name_or_a_url_by_position_or_by_flag(self):
+        url, _ = self.sent_and_deleted("named", 1)
+        for queue in "named", url:
+            self.ended(queue, self.started(queue))
+        local = {**os.environ, "AWS_ENDPOINT_URL": f"http://{self.pawl.ready['http']}"}
+        for words in ("named",), (url,), ("--queue", "named"), ("--queue", url):
+            done = asked(self.binary, "list", *words, "--json", environment=local)
+            self.assertEqual([task["number"] for task in json.loads(done.stdout)], [2, 1], done)
+
+    def test_a_port_that_is_not_the_http_one_is_named(self):
+        for port, words in (("admin", "needs a pawl server of this version"), ("binary", "HTTP")):
+            done = asked(self.binary, "list", "q", "--url", f"http://{self.pawl.ready[port]}")
+            self.refused(done, 1, self.pawl.ready[port], words)
+
+
+class StrictPawl(Pawl):
+    def __init__(self, binary):
+        super().__init__(binary, extra=("--strict-sqs",))
+
+
+class OtherEndpoints(ServedTest):
+    """Endpoints that have no replays, and one that is lost during the call."""
+
+    server = StrictPawl
+
+    def answered(self, response):
+        """The end of each verb at an endpoint that answers one request with these bytes."""
+        for action, words in (("start", ()), ("list", ()), ("cancel", ("--task", "1"))):
+            with socket.create_server(("127.0.0.1", 0)) as listener:
+                listener.settimeout(WAIT_SECONDS)
+                answering = threading.Thread(target=self.answer_one, args=(listener, response))
+                answering.start()
+                try:
+                    yield action, asked(self.binary, action, "q", *words, "--url", "http://127.0.0.1:%d" % listener.getsockname()[1])
+                finally:
+                    answering.join()
+
+    @staticmethod
+    def answer_one(listener, response):
+        client, _ = listener.accept()
+        with client:
+            client.settimeout(WAIT_SECONDS)
+            asked_for = b""
+            while not asked_for.endswith(b"}"):
+                got = client.recv(65536)
+                if not got:
+                    return
+                asked_for += got
+            client.sendall(response)
+
+    def refused(self, done, *parts):
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done)
+        for part in ("error: ", *parts):
+            self.assertIn(part, done.stderr)
+
+    def test_a_server_without_the_actions_is_named_as_such(self):
+        done = asked(self.binary, "list", "q", "--url", f"http://{self.pawl.ready['http']}")
+        self.refused(done, "needs a pawl server of this version, without --strict-sqs")
+        body = b'{"__type":"com.amazonaws.sqs#InvalidAction","message":"no such action"}'
+        for head, text in ((b"400 Bad Request", body), (b"404 Not Found", b"<html>nothing here</html>")):
+            response = b"HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s" % (head, len(text), text)
+            for _, done in self.answered(response):
+                self.refused(done, "127.0.0.1", "needs a pawl server of this version, without --strict-sqs")
+
+    def test_a_response_without_the_result_is_refused(self):
+        for text in b"{}", b'{"Replays":7,"Number":"x"}', b"nothing":
+            for action, done in self.answered(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(text), text)):
+                name = {"start": "Number", "list": "Replays", "cancel": "NumberOfMessagesSent"}[action]
+                self.refused(done, f'the response has no "{name}"', "--url")
+
+    def test_a_lost_connection_leaves_open_what_was_done(self):
+        for action, done in self.answered(b""):
+            self.refused(done, "closed the connection")
+            self.assertEqual("`pawl replay list q` shows it" in done.stderr, action != "list", done.stderr)
 
 
 class Keyed(ServedTest):
     server = SignedPawl
 
     def test_a_server_that_asks_for_keys_is_named_as_such(self):
-        done = asked(self.binary, "list", "--queue", "q", "--binary", self.pawl.ready["binary"])
+        done = asked(self.binary, "list", "q", "--url", f"http://{self.pawl.ready['http']}",
+                     environment={name: value for name, value in os.environ.items() if not name.startswith("AWS_")})
         self.assertEqual((done.returncode, done.stdout), (1, ""), done)
-        self.assertIn(f"error: {self.pawl.ready['binary']} requires an access key", done.stderr)
+        self.assertIn("The call was not signed: set AWS_ACCESS_KEY_ID", done.stderr)
 
 
 if __name__ == "__main__":

@@ -146,8 +146,12 @@ ROWS = [
     ("bench send --queue q.fifo --binary " + NOBODY, 2, "q.fifo", "--url"),
     ("doctor --seconds -1", 2, "--seconds", '"-1"', "0 to 600"),
     ("doctor --shards 65", 2, "--shards", '"65"', "0 to 64"),
-    ("replay cancel --queue q --task x", 2, "--task", '"x"', "1 to 4294967295"),
+    ("replay cancel q --task x", 2, "--task", '"x"', "1 to 4294967295"),
     ("replay start --queue q --rate 1e9", 2, "--rate", '"1e9"', "0 to 1000000"),
+    ("replay start q --into http://127.0.0.1:1/0/r", 2, "--into", "is a URL", '"r"'),
+    ("replay list", 2, "needs QUEUE or --queue"),
+    ("replay list q --queue q", 2, "QUEUE or --queue takes one value", "Give it once"),
+    ("replay list q --binary 127.0.0.1:9326", 2, "--binary", "--url http://HOST:PORT"),
     # directories, files and addresses
     ("serve --data {data}/x/y", 1, "{data}/x/y", "parent"),
     ("serve --data {file}", 1, "{file}", "Name a directory"),
@@ -167,7 +171,7 @@ ROWS = [
     ("bench send --url http://127.0.0.1:1 --queue q", 1, NOBODY, "Is the server running"),
     ("queue ls --profile=", 2, "--profile needs NAME", "~/.aws/config"),
     ("bench send --url http://127.0.0.1:1/0/q", 1, NOBODY, "Is `pawl serve` running there?"),
-    ("replay list --queue q --binary " + NOBODY, 1, NOBODY, "Is `pawl serve` running there?"),
+    ("replay list q --url http://" + NOBODY, 1, NOBODY, "Is the server running"),
 ]
 
 

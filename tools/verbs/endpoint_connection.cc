@@ -3,7 +3,8 @@
 
 #include <fmt/core.h>
 
-#include <cstdio>
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/base/check.h"
@@ -48,12 +49,25 @@ int explain_call(const sqs_client::CallError& error, std::string_view queue) {
             "there is no queue \"{}\". `pawl queue ls` lists the queues, `pawl queue create` "
             "creates one.",
             queue));
-  if (error.code == "UnknownOperationException")
-    return fail_with(exit_failure,
-                     fmt::format("{} This verb needs a pawl server of this version, without "
-                                 "--strict-sqs.",
-                                 error.text));
   return fail_with(exit_failure, error.text);
+}
+
+bool is_unknown_action(const sqs_client::CallError& error) {
+  constexpr int not_found = 404, not_implemented = 501;
+  constexpr std::string_view codes[] = {"InvalidAction", "UnknownOperation",
+                                        "UnknownOperationException", "NotImplemented"};
+  if (error.kind != sqs_client::ErrorKind::refused || error.code == "QueueDoesNotExist")
+    return false;
+  return error.code.empty() || std::ranges::find(codes, error.code) != std::end(codes) ||
+         error.status == not_found || error.status == not_implemented;
+}
+
+int explain_pawl_call(const sqs_client::CallError& error, std::string_view queue) {
+  if (!is_unknown_action(error)) return explain_call(error, queue);
+  return fail_with(
+      exit_failure,
+      fmt::format("{} This verb needs a pawl server of this version, without --strict-sqs.",
+                  error.text));
 }
 
 }  // namespace pawl

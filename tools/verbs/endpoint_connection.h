@@ -34,4 +34,10 @@ std::optional<sqs_client::SqsClient> open_endpoint(const EndpointOptions& option
 // Prints the error of a call about this queue, and returns the exit code of the verb.
 int explain_call(const sqs_client::CallError& error, std::string_view queue);
 
+// Endpoints that are no pawl refuse an action of pawl's API, each with a code of its own or with a
+// page of HTML.
+bool is_unknown_action(const sqs_client::CallError& error);
+// explain_call() for an action of pawl's API.
+int explain_pawl_call(const sqs_client::CallError& error, std::string_view queue);
+
 }  // namespace pawl

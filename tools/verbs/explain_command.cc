@@ -123,7 +123,7 @@ int run_explain(const ExplainOptions& asked) {
   auto pawl = open_endpoint(asked.endpoint, sqs_client::pawl_api);
   if (!pawl) return exit_usage;
   const auto here = explained(*pawl, asked.queue, asked.message);
-  if (!here) return explain_call(here.error(), asked.queue);
+  if (!here) return explain_pawl_call(here.error(), asked.queue);
   const std::string state = state_in(here->body);
   if (state.empty())
     return fail_with(exit_failure,

@@ -42,17 +42,6 @@ std::string peek_body(const PeekRequest& asked, std::uint64_t count, std::int64_
   return body;
 }
 
-// Endpoints that are no pawl refuse the action, each with a code of its own or with a page of HTML.
-bool is_unknown_action(const sqs_client::CallError& error) {
-  constexpr int not_found = 404, not_implemented = 501;
-  constexpr std::string_view codes[] = {"InvalidAction", "UnknownOperation",
-                                        "UnknownOperationException", "NotImplemented"};
-  if (error.kind != sqs_client::ErrorKind::refused || error.code == "QueueDoesNotExist")
-    return false;
-  return error.code.empty() || std::ranges::find(codes, error.code) != std::end(codes) ||
-         error.status == not_found || error.status == not_implemented;
-}
-
 int explain_peek(const sqs_client::CallError& error, const std::string& queue) {
   if (!is_unknown_action(error)) return explain_call(error, queue);
   return fail_with(

@@ -72,7 +72,7 @@ std::int64_t wall_clock_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
 }
 
-// 0 is refused: in Client::ReplayOptions it means the oldest retained message, or now.
+// 0 is refused: to StartReplay it means the oldest retained message, or now.
 std::optional<std::int64_t> point_in_time(std::string_view text, std::int64_t now) {
   const auto time = text.ends_with('Z') ? calendar_time(text) : time_ago(text, now);
   return time && *time > 0 ? time : std::nullopt;

@@ -1,31 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
-#include <pawl/client.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cctype>
 #include <cstdint>
 #include <cstdio>
+#include <expected>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/base/check.h"
 #include "core/queue/replay_task.h"
-#include "proto/sns/filter_policy.h"
+#include "proto/errors/errors.h"
+#include "proto/pawl/replay_check.h"
+#include "proto/text/json.h"
+#include "proto/text/json_dom.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/printer.h"
-#include "tools/verbs/connection.h"
+#include "tools/verbs/endpoint_connection.h"
 #include "tools/verbs/point_in_time.h"
+#include "tools/verbs/queue_calls.h"
+#include "tools/verbs/response_json.h"
 
 namespace pawl {
 namespace {
 
+using sqs_client::CallError;
+using sqs_client::SqsClient;
+
 struct ReplayRequest {
-  ConnectionOptions server;
+  EndpointOptions endpoint;
   std::string queue;
   std::string from, to;  // points in time, as typed; empty: not given
   std::string into;
@@ -46,114 +53,120 @@ std::string check_time(const std::string& text) {
       text);
 }
 
-std::string check_filter(const std::string& text) {
-  if (text.size() > replay_filter_bytes_max)
-    return fmt::format("The filter has {} bytes; at most {} are allowed. Shorten it.", text.size(),
-                       replay_filter_bytes_max);
+std::string check_replay_filter(const std::string& text) {
   std::string why;
-  if (text.empty() || FilterPolicy::parse(text, FilterPolicy::Scope::attributes, why)) return {};
-  return fmt::format("'{}' is not a filter policy: {}. An example is '{{\"colour\": [\"red\"]}}'.",
-                     text, why);
+  switch (replay_filter_fault(text, why)) {
+    case ReplayFault::none:
+      return {};
+    case ReplayFault::filter_size:
+      return fmt::format("The filter has {} bytes; at most {} are allowed. Shorten it.",
+                         text.size(), replay_filter_bytes_max);
+    default:
+      return fmt::format(
+          "'{}' is not a filter policy: {}. An example is '{{\"colour\": [\"red\"]}}'.", text, why);
+  }
+}
+
+std::string check_destination(const std::string& text) {
+  if (!text.contains("://")) return {};
+  return fmt::format(
+      "\"{}\" is a URL. Name a queue of the same account by its name, for example \"{}\".", text,
+      name_of_url(text));
 }
 
 // --- error texts ---
 
-int explain_no_queue(const ReplayRequest& asked, std::string_view queue) {
-  return fail_with(
-      exit_not_found,
-      fmt::format(
-          "there is no queue \"{}\" at {}. Name an existing queue by its name, not by its URL.",
-          queue, asked.server.binary));
+// The server refuses with the text of this error of a shard.
+bool is_error(const CallError& error, Errc code) {
+  CHECK(!row_of(code).text.contains('{'), "the text of {} has values", name_of(code));
+  return error.message == row_of(code).text;
 }
 
-// Explains the errors that any request can return.
-int explain(const ReplayRequest& asked, std::string_view what, const Client::Error& error) {
-  using Code = Client::Code;
-  switch (error.code) {
-    case Code::no_such_queue:
-      return explain_no_queue(asked, asked.queue);
-    case Code::unknown_op:
-      return fail_with(exit_failure,
-                       fmt::format("the server at {} does not support replays, because it "
-                                   "is older than this program. Upgrade the server.",
-                                   asked.server.binary));
-    case Code::timed_out:
-    case Code::broken:
-      return fail_with(
-          exit_failure,
-          fmt::format("cannot {} queue \"{}\": the connection to {} is lost ({}). Check "
-                      "with `pawl replay list --queue {}` if the server executed it.",
-                      what, asked.queue, asked.server.binary, Client::name_of(error.code),
-                      asked.queue));
-    default:
-      break;
-  }
-  const bool later = error.retry_after.count() > 0;
-  return fail_with(exit_failure, fmt::format("cannot {} queue \"{}\": {}.{}", what, asked.queue,
-                                             Client::name_of(error.code),
-                                             later ? " Try again in a moment." : ""));
+bool may_be_carried_out(const CallError& error) {
+  return error.kind == sqs_client::ErrorKind::timed_out ||
+         error.kind == sqs_client::ErrorKind::closed;
 }
 
-int explain_start(const ReplayRequest& asked, const Client::Error& error) {
-  using Code = Client::Code;
+// Explains the errors of a call that changes something.
+int explain_change(const ReplayRequest& asked, const CallError& error) {
+  if (!may_be_carried_out(error)) return explain_pawl_call(error, asked.queue);
+  return fail_with(exit_failure,
+                   fmt::format("{} `pawl replay list {}` shows it.", error.text, asked.queue));
+}
+
+int explain_start(const ReplayRequest& asked, const CallError& error) {
   const std::string& queue = asked.queue;
-  const bool elsewhere = !asked.into.empty() && asked.into != queue;
-  switch (error.code) {
-    case Code::not_kept:
-      return fail_with(
-          exit_failure,
-          fmt::format("queue \"{}\" retains no messages for replay: its attribute "
-                      "x-replay-retention is 0. Set it to the number of seconds for which new "
-                      "messages are retained: aws sqs set-queue-attributes --queue-url URL "
-                      "--attributes x-replay-retention=86400",
-                      queue));
-    case Code::task_running:
-      return fail_with(
-          exit_failure,
-          fmt::format("a replay of queue \"{0}\" is already running. Wait until it ends, "
-                      "or cancel it: `pawl replay list --queue {0}` shows its number, "
-                      "`pawl replay cancel --queue {0} --task NUMBER` cancels it.",
-                      queue));
-    case Code::no_such_queue:
-      return explain_no_queue(asked, elsewhere ? asked.into : queue);
-    case Code::invalid:  // all other arguments were checked before
-      if (!elsewhere) break;
-      return fail_with(
-          exit_failure,
-          fmt::format("cannot replay queue \"{}\" into \"{}\": one is a FIFO queue, the "
-                      "other is not. Name a queue of the same kind with --into.",
-                      queue, asked.into));
-    default:
-      break;
-  }
-  return explain(asked, "start a replay of", error);
+  if (is_error(error, Errc::not_kept))
+    return fail_with(
+        exit_failure,
+        fmt::format("queue \"{0}\" retains no messages for replay: its attribute "
+                    "x-replay-retention is 0. Set it to the number of seconds for which new "
+                    "messages are retained: `pawl queue set {0} --set x-replay-retention=86400`.",
+                    queue));
+  if (is_error(error, Errc::task_running))
+    return fail_with(
+        exit_failure,
+        fmt::format("a replay of queue \"{0}\" is already running. Wait until it ends, or cancel "
+                    "it: `pawl replay list {0}` shows its number, `pawl replay cancel {0} --task "
+                    "NUMBER` cancels it.",
+                    queue));
+  if (error.code == "QueueDoesNotExist" && error.message.contains("DestinationQueue"))
+    return explain_call(error, asked.into);
+  const bool fifo = queue.ends_with(".fifo");
+  if (error.code.starts_with("InvalidParameterValue") && !asked.into.empty() &&
+      asked.into.ends_with(".fifo") != fifo)
+    return fail_with(
+        exit_failure,
+        fmt::format("cannot replay queue \"{}\" into \"{}\": one is a FIFO queue, the other is "
+                    "not. Name a queue of the same kind with --into.",
+                    queue, asked.into));
+  return explain_change(asked, error);
 }
 
-int explain_cancel(const ReplayRequest& asked, const Client::Error& error) {
-  using Code = Client::Code;
-  if (error.code == Code::no_such_task)
+int explain_cancel(const ReplayRequest& asked, const CallError& error) {
+  if (is_error(error, Errc::no_such_task))
     return fail_with(
         exit_not_found,
-        fmt::format(
-            "queue \"{0}\" has no replay {1}. `pawl replay list --queue {0}` shows the latest {2}.",
-            asked.queue, asked.task, replays_kept));
-  if (error.code == Code::task_ended)
-    return fail_with(exit_failure,
-                     fmt::format("replay {1} of queue \"{0}\" has already ended. `pawl "
-                                 "replay list --queue {0}` shows its result.",
-                                 asked.queue, asked.task));
-  return explain(asked, "cancel a replay of", error);
+        fmt::format("queue \"{0}\" has no replay {1}. `pawl replay list {0}` shows the latest {2}.",
+                    asked.queue, asked.task, replays_kept));
+  if (is_error(error, Errc::task_ended))
+    return fail_with(exit_failure, fmt::format("replay {1} of queue \"{0}\" has already ended. "
+                                               "`pawl replay list {0}` shows its result.",
+                                               asked.queue, asked.task));
+  return explain_change(asked, error);
+}
+
+int explain_no_member(std::string_view name) {
+  return fail_with(
+      exit_failure,
+      fmt::format("the response has no \"{}\". Is --url the HTTP port of a pawl server?", name));
 }
 
 // --- the verbs ---
 
-template <typename Act>
-int with_queue(const ReplayRequest& asked, Act&& act) {
-  auto client = connect(asked.server, "pawl replay");
-  if (!client) return client.error();
-  const auto queue = client->open_queue(asked.queue);
-  if (!queue) return explain(asked, "open", queue.error());
-  return act(*client, *queue);
+// Calls the action with QueueUrl and the members that `write` adds.
+template <typename Write>
+std::optional<std::expected<sqs_client::Response, CallError>> call_action(
+    const ReplayRequest& asked, std::string_view action, Write&& write) {
+  auto client = open_endpoint(asked.endpoint, sqs_client::pawl_api);
+  if (!client) return std::nullopt;
+  std::string body;
+  JsonWriter json(body);
+  json.begin_object();
+  json.member("QueueUrl", std::string_view(asked.queue));
+  write(json);
+  json.end_object();
+  return client->call(action, body);
+}
+
+// Prints the number of this name in a response.
+int print_number(std::string_view response, std::string_view name) {
+  JsonDom dom;
+  const auto document = dom.parse(response);
+  const auto number = document ? number_of(*document, name) : std::nullopt;
+  if (!number) return explain_no_member(name);
+  fmt::print("{}\n", *number);
+  return exit_ok;
 }
 
 // The time of a flag that check_time() has accepted.
@@ -165,70 +178,70 @@ std::int64_t time_of(const std::string& text, std::int64_t now) {
 
 int start(const ReplayRequest& asked) {
   const std::int64_t now = wall_clock_ms();
-  Client::ReplayOptions options;
-  if (!asked.from.empty()) options.from = time_of(asked.from, now);
-  if (!asked.to.empty()) options.to = time_of(asked.to, now);
-  options.destination = asked.into;
-  options.rate = asked.rate;
-  options.filter = asked.filter;
-  options.copies = asked.copies;
-  if (options.from >= (asked.to.empty() ? now : options.to))
+  const std::int64_t from = asked.from.empty() ? 0 : time_of(asked.from, now);
+  const std::int64_t to = asked.to.empty() ? 0 : time_of(asked.to, now);
+  if (from >= (asked.to.empty() ? now : to))
     return fail_with(exit_usage,
                      fmt::format("--from {} is not before {}. The time range is empty.\n"
                                  "See `pawl replay start --help`.",
                                  asked.from, asked.to.empty() ? "now" : "--to " + asked.to));
-  return with_queue(asked, [&](Client& client, const Client::Queue& queue) {
-    const auto number = client.start_replay(queue, options);
-    if (!number) return explain_start(asked, number.error());
-    fmt::print("{}\n", *number);
-    return static_cast<int>(exit_ok);
+  const auto started = call_action(asked, "StartReplay", [&](JsonWriter& json) {
+    json.member("From", from);
+    json.member("To", to);
+    json.member("MaxNumberOfMessagesPerSecond", asked.rate);
+    json.member("IncludeCopies", asked.copies ? 1 : 0);
+    if (!asked.into.empty()) json.member("DestinationQueue", std::string_view(asked.into));
+    if (!asked.filter.empty()) json.member("FilterPolicy", std::string_view(asked.filter));
   });
+  if (!started) return exit_usage;
+  return *started ? print_number((*started)->body, "Number")
+                  : explain_start(asked, started->error());
 }
 
 int cancel(const ReplayRequest& asked) {
-  return with_queue(asked, [&](Client& client, const Client::Queue& queue) {
-    const auto sent = client.cancel_replay(queue, asked.task);
-    if (!sent) return explain_cancel(asked, sent.error());
-    fmt::print("{}\n", *sent);
-    return static_cast<int>(exit_ok);
-  });
+  const auto cancelled = call_action(asked, "CancelReplay",
+                                     [&](JsonWriter& json) { json.member("Number", asked.task); });
+  if (!cancelled) return exit_usage;
+  return *cancelled ? print_number((*cancelled)->body, "NumberOfMessagesSent")
+                    : explain_cancel(asked, cancelled->error());
 }
 
-std::string_view name_of(Client::Replay::State state) {
-  constexpr std::string_view names[] = {"running", "completed", "cancelled", "failed"};
-  const auto i = static_cast<std::size_t>(state);
-  return i < std::size(names) ? names[i] : "unknown";
-}
-
-Printer::Row row_of(const Client::Replay& replay) {
-  const bool failed = replay.failure != Client::Code::ok;
+Printer::Row row_of_replay(const JsonValue& replay) {
+  const auto number = [&](std::string_view name) { return number_of(replay, name).value_or(0); };
+  const auto time = [&](std::string_view name) { return time_text(number(name)); };
+  std::string status = text_of(replay, "Status");
+  std::ranges::transform(status, status.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::int64_t unreadable = number("UnreadableBytes");
+  const std::int64_t rate = number("MaxNumberOfMessagesPerSecond");
   return {
-      .cells = {{"number", std::uint64_t{replay.number}},
-                {"status", std::string(name_of(replay.state))},
-                {"sent", replay.sent},
-                {"unreadable", replay.unreadable,
-                 replay.unreadable == 0 ? "" : fmt::format("{} bytes", replay.unreadable)},
-                {"from", time_text(replay.from)},
-                {"to", time_text(replay.to)},
-                {"started", time_text(replay.started)},
-                {"into", replay.destination},
-                {"rate", std::uint64_t{replay.rate},
-                 replay.rate == 0 ? "no limit" : fmt::format("{}/s", replay.rate)},
-                {"filter", replay.filter},
-                {"failure", std::string(failed ? Client::name_of(replay.failure) : "")}}
+      .cells = {
+                {"number", number("Number")},
+                {"status", status},
+                {"sent", number("NumberOfMessagesSent")},
+                {"unreadable", unreadable, unreadable == 0 ? "" : fmt::format("{} bytes", unreadable)},
+                {"from", time("From")},
+                {"to", time("To")},
+                {"started", time("StartedAt")},
+                {"into", text_of(replay, "DestinationQueue")},
+                {"rate", rate, rate == 0 ? "no limit" : fmt::format("{}/s", rate)},
+                {"filter", text_of(replay, "FilterPolicy")},
+                {"failure", text_of(replay, "FailureReason")}}
   };
 }
 
 int list(const ReplayRequest& asked) {
-  return with_queue(asked, [&](Client& client, const Client::Queue& queue) {
-    const auto replays = client.replays(queue);
-    if (!replays) return explain(asked, "list the replays of", replays.error());
-    Printer printer(stdout, asked.output.format(),
-                    {"number", "status", "sent", "unreadable", "from", "to", "into", "rate",
-                     "filter", "failure"});
-    for (const Client::Replay& replay : *replays) printer.add(row_of(replay));
-    return printer.end();
-  });
+  const auto listed = call_action(asked, "ListReplays", [](JsonWriter&) {});
+  if (!listed) return exit_usage;
+  if (!*listed) return explain_pawl_call(listed->error(), asked.queue);
+  JsonDom dom;
+  const auto document = dom.parse((*listed)->body);
+  const auto replays = document ? document->member("Replays") : std::nullopt;
+  if (!replays || !replays->is_list()) return explain_no_member("Replays");
+  Printer printer(stdout, asked.output.format(),
+                  {"number", "status", "sent", "unreadable", "from", "to", "into", "rate", "filter",
+                   "failure"});
+  for (const JsonValue replay : replays->items()) printer.add(row_of_replay(replay));
+  return printer.end();
 }
 
 void add_range(Verb action, ReplayRequest& asked) {
@@ -252,8 +265,8 @@ void add_replay_command(CommandLine& line) {
   const auto asked = std::make_shared<ReplayRequest>();
   const auto add = [&](const char* name, const char* help, int (*run)(const ReplayRequest&)) {
     Verb action = verb.add_verb(name, help);
-    action.option("--queue", asked->queue, "Name of the queue").value_name("NAME").required();
-    add_connection(action, asked->server);
+    action.option("QUEUE,--queue", asked->queue, "Name or URL of the queue").required();
+    add_endpoint(action, asked->endpoint);
     action.on_given([asked, run] { return run(*asked); });
     return action;
   };
@@ -263,7 +276,8 @@ void add_replay_command(CommandLine& line) {
   started
       .option("--into", asked->into,
               "Destination queue, of the same kind: standard or FIFO (default: the queue itself)")
-      .value_name("NAME");
+      .value_name("NAME")
+      .check(check_destination);
   started
       .option("--rate", asked->rate,
               "Messages per second, up to 1000000; 0: as fast as the destination accepts them")
@@ -274,7 +288,7 @@ void add_replay_command(CommandLine& line) {
           "--filter", asked->filter,
           "Only messages whose attributes match this SNS filter policy, as {\"colour\": [\"red\"]}")
       .value_name("JSON")
-      .check(check_filter);
+      .check(check_replay_filter);
   started.flag("--copies", asked->copies, "Include messages that earlier replays sent");
   started.footer(
       "The queue attribute x-replay-retention sets for how many seconds messages are retained for "

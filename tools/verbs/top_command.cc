@@ -176,14 +176,14 @@ int print_reading(const TopOptions& asked, const Shown& shown) {
 }
 
 int run_plain(const TopOptions& asked, TopReadings& readings) {
-  if (const auto error = readings.read()) return explain_call(*error, "");
+  if (const auto error = readings.read()) return explain_pawl_call(*error, "");
   const auto pause =
       std::chrono::duration_cast<TopClock::duration>(std::chrono::duration<double>(asked.interval));
   auto next = TopClock::now();
   for (std::uint64_t done = 0; asked.count == 0 || done < asked.count; ++done) {
     next += pause;
     std::this_thread::sleep_until(next);
-    if (const auto error = readings.read()) return explain_call(*error, "");
+    if (const auto error = readings.read()) return explain_pawl_call(*error, "");
     readings.arrange(asked.sort, asked.filter);
     if (done > 0 && asked.output.format() == OutputFormat::table) fmt::print("\n");
     if (const int code = print_reading(asked, readings.shown()); code != exit_ok) return code;
@@ -237,7 +237,7 @@ bool take_key(char key, ScreenState& state) {
 }
 
 int run_screen(const TopOptions& asked, TopReadings& readings) {
-  if (const auto error = readings.read()) return explain_call(*error, "");
+  if (const auto error = readings.read()) return explain_pawl_call(*error, "");
   ScreenState state{.sort = asked.sort, .filter = asked.filter};
   const auto pause =
       std::chrono::duration_cast<TopClock::duration>(std::chrono::duration<double>(asked.interval));
@@ -253,7 +253,7 @@ int run_screen(const TopOptions& asked, TopReadings& readings) {
     if (TopClock::now() < next) continue;
     if (const auto error = readings.read()) {
       terminal.reset();  // the error is printed on the screen that stays
-      return explain_call(*error, "");
+      return explain_pawl_call(*error, "");
     }
     next = std::max(next + pause, TopClock::now());
   }
