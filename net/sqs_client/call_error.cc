@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/sqs_client/call_error.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "net/sqs_client/xml_element.h"
@@ -44,7 +45,7 @@ ServiceError service_error_of(std::string_view body) {
     error.code = element->text_at("Code");
     error.message = element->text_at("Message");
   } else {
-    error.message = body.substr(0, message_bytes_max);
+    error.message = body.substr(0, std::min(message_bytes_max, body.find_last_not_of("\r\n ") + 1));
   }
   error.code = limited(std::move(error.code));
   error.message = limited(std::move(error.message));

@@ -24,8 +24,8 @@ class Verbs(ServedTest):
 
     def replay(self, *words, **environment):
         known = self.pawl.environment()
-        return subprocess.run([self.binary, "replay", *words, "--url", f"{self.pawl.scheme}://{self.pawl.ready['http']}"],
-                              capture_output=True, text=True, timeout=60, env={name: known[name] for name in KEY} | environment,
+        known = {name: known[name] for name in KEY} | {"AWS_ENDPOINT_URL": f"{self.pawl.scheme}://{self.pawl.ready['http']}"}
+        return subprocess.run([self.binary, "replay", *words], capture_output=True, text=True, timeout=60, env=known | environment,
                               check=False)
 
     def refused(self, done, code, *texts):
@@ -102,6 +102,8 @@ class Encrypted(Verbs):
         done = self.replay("list", "nobodys", AWS_CA_BUNDLE=str(self.pawl.certificate))
         self.refused(done, 3, 'there is no queue "nobodys"')  # the connection succeeded
         self.refused(self.replay("list", "nobodys"), 1, "no TLS connection to", "AWS_CA_BUNDLE")
+        plain = self.replay("list", "nobodys", "--url", f"http://{self.pawl.ready['http']}")
+        self.refused(plain, 1, f"This port of pawl speaks TLS. SQS is served at https://{self.pawl.ready['http']}")
 
     def test_bench_speaks_tls_on_both_ports(self):
         url = f"https://{self.pawl.ready['http']}/{self.pawl.account}/load"

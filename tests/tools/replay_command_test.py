@@ -214,9 +214,11 @@ class Replay(ServedTest):
             self.assertEqual([task["number"] for task in json.loads(done.stdout)], [2, 1], done)
 
     def test_a_port_that_is_not_the_http_one_is_named(self):
-        for port, words in (("admin", "needs a pawl server of this version"), ("binary", "HTTP")):
+        for port, words in (("admin", "needs a pawl server of this version"),
+                            ("binary", f"This is the binary port of pawl. SQS is served at http://{self.pawl.ready['http']}\n")):
             done = asked(self.binary, "list", "q", "--url", f"http://{self.pawl.ready[port]}")
             self.refused(done, 1, self.pawl.ready[port], words)
+            self.assertEqual("--strict-sqs" in done.stderr, port == "admin", done.stderr)
 
 
 class StrictPawl(Pawl):

@@ -58,6 +58,8 @@ bool is_unknown_action(const sqs_client::CallError& error) {
                                         "UnknownOperationException", "NotImplemented"};
   if (error.kind != sqs_client::ErrorKind::refused || error.code == "QueueDoesNotExist")
     return false;
+  // Another port of pawl names the right one.
+  if (error.code.empty() && error.message.contains("SQS is served at ")) return false;
   return error.code.empty() || std::ranges::find(codes, error.code) != std::end(codes) ||
          error.status == not_found || error.status == not_implemented;
 }

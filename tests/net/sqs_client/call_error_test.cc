@@ -25,6 +25,8 @@ TEST(SqsServiceError, IsReadFromTheBody) {
       {"no object",           "[]",                                                                "",                  "[]",                       "HTTP 502: []"    },
       {"no JSON",             "<html>",                                                            "",                  "<html>",                   "HTTP 502: <html>"},
       {"not printable",       "a\x1b[2J\xFF",                                                      "",                  "a?[2J?",                   "HTTP 502: a?[2J?"},
+      {"a line",              "<html>\n\r\n",                                                      "",                  "<html>",                   "HTTP 502: <html>"},
+      {"empty lines",         "\n \n",                                                             "",                  "",                         "HTTP 502"        },
       {"nothing",             "",                                                                  "",                  "",                         "HTTP 502"        },
   };
   for (const Case& c : cases) {
