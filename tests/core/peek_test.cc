@@ -106,7 +106,8 @@ TEST(Peek, TellsBelowWhichNumberAllWerePurgedOrAreExpired) {
       "peek q gone=1 -> expired<3 gone<4 purged-5000 | restart | "
       "peek q gone=1 -> expired<0 gone<4 purged-5000");
   run("queue d retention=100 | queue q visibility=0 max_receive=1 dlq=d | send q a | "
-      "receive q -> a#1 | receive q -> none | peek d gone=1 -> a:visible expired<0 gone<1 by_age");
+      "receive q -> a#1 | receive q -> none | peek d gone=1 -> a:visible#1 expired<0 gone<1 "
+      "by_age");
 }
 
 TEST(Peek, EndsASliceBeforeAMessage) {
