@@ -172,7 +172,7 @@ bool AdminConnection::write_slice() {
   const std::size_t before = out().size();
   if (!head_written_) {
     keep_alive_ = keep_alive_ && chunked;
-    append_stream_head(out(), 200, slices_->content_type(), keep_alive_, host().date(),
+    append_stream_head(out(), 200, slices_->content_type(), {}, keep_alive_, host().date(),
                        request.version_minor);
     head_written_ = true;
   }

@@ -30,6 +30,7 @@ struct KnownName {
 constexpr KnownName names[] = {
     KnownName(""),
     KnownName("accept"),
+    KnownName("accept-encoding"),
     KnownName("authorization"),
     KnownName("content-encoding"),
     KnownName("content-type"),

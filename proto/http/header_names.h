@@ -17,6 +17,7 @@ namespace pawl {
 enum class HeaderName : std::uint8_t {
   other,  // any header that is not listed here
   accept,
+  accept_encoding,
   authorization,
   content_encoding,
   content_type,
@@ -36,7 +37,7 @@ enum class HeaderName : std::uint8_t {
   x_forwarded_host,
   x_forwarded_proto,
 };
-inline constexpr std::size_t header_names = 20;
+inline constexpr std::size_t header_names = 21;
 
 // Ignores the case of letters.
 HeaderName header_name(std::string_view text);

@@ -149,7 +149,8 @@ void append_response(std::string& out, int status, std::string_view content_type
 // `last_chunk` ends it. For HTTP/1.0 the body follows as it is, and the end of the connection ends
 // it: `keep_alive` must be false.
 void append_stream_head(std::string& out, int status, std::string_view content_type,
-                        bool keep_alive, std::string_view date, int version_minor);
+                        std::span<const HttpHeader> extra, bool keep_alive, std::string_view date,
+                        int version_minor);
 void append_chunk(std::string& out, std::string_view bytes);  // not empty
 inline constexpr std::string_view last_chunk = "0\r\n\r\n";
 

@@ -64,12 +64,14 @@ void append_response(std::string& out, int status, std::string_view content_type
 }
 
 void append_stream_head(std::string& out, int status, std::string_view content_type,
-                        bool keep_alive, std::string_view date, int version_minor) {
+                        std::span<const HttpHeader> extra, bool keep_alive, std::string_view date,
+                        int version_minor) {
   CHECK(status >= 200 && status <= 599 && status != 204 && status != 304, "status {}", status);
   CHECK(version_minor > 0 || !keep_alive, "only the end of an HTTP/1.0 connection ends its body");
   const Digits code(static_cast<std::size_t>(status));
   append_all(out, "HTTP/1.1 ", code.text(), " ", status_text(status),
              "\r\nContent-Type: ", content_type, "\r\n");
+  for (const HttpHeader& h : extra) append_header_safely(out, h.name, h.value);
   if (!date.empty()) append_all(out, "Date: ", date, "\r\n");
   append_all(out, connection_header(keep_alive, version_minor),
              version_minor > 0 ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");

@@ -123,7 +123,7 @@ void Form::reset(std::size_t bytes) {
   }
 }
 
-Form::Fault Form::parse(std::string_view body) {
+Form::Fault Form::parse(std::string_view body, Repeats repeats) {
   reset(body.size());
   const auto refuse = [this](Fault fault) {
     reset(0);
@@ -155,7 +155,8 @@ Form::Fault Form::parse(std::string_view body) {
   std::iota(by_key_.begin(), by_key_.end(), std::uint16_t{0});
   const auto key_of = [this](std::uint16_t i) { return params_[i].key; };
   std::ranges::sort(by_key_, {}, key_of);
-  if (std::ranges::adjacent_find(by_key_, {}, key_of) != by_key_.end()) {
+  if (repeats == Repeats::refused &&
+      std::ranges::adjacent_find(by_key_, {}, key_of) != by_key_.end()) {
     return refuse(Fault::duplicate);
   }
   return Fault::none;

@@ -3,10 +3,10 @@
 //
 //   Action=SendMessage&MessageBody=a+b%2Bc  ->  ("Action", "SendMessage") ("MessageBody", "a b+c")
 //
-// A duplicate key is refused: SQS numbers its lists (Name.1, Name.2), so a duplicate is an
-// ambiguity that two parsers would resolve differently. Empty pieces ("a=1&&b=2") are skipped; a
-// piece without `=` has an empty value. Decoded bytes are arbitrary: callers check text
-// (proto/text/text.h).
+// A duplicate key is refused unless the caller allows repeats: SQS numbers its lists (Name.1,
+// Name.2), so a duplicate is an ambiguity that two parsers would resolve differently. Empty pieces
+// ("a=1&&b=2") are skipped; a piece without `=` has an empty value. Decoded bytes are arbitrary:
+// callers check text (proto/text/text.h).
 //
 // Limits: params_max parameters; list numbers up to index_max. The caller limits the body's size.
 // Errors: Fault. After a fault there are no parameters.
@@ -41,7 +41,9 @@ class Form {
     duplicate,   // a key appears twice
   };
 
-  Fault parse(std::string_view body);
+  enum class Repeats : std::uint8_t { refused, allowed };
+  // With repeats allowed, find() gives any value of a repeated key; params() has all.
+  Fault parse(std::string_view body, Repeats repeats = Repeats::refused);
 
   // In order of appearance.
   std::span<const Param> params() const { return params_; }

@@ -15,6 +15,7 @@ using N = HeaderName;
 
 constexpr std::pair<std::string_view, N> rows[] = {
     {"accept",               N::accept              },
+    {"accept-encoding",      N::accept_encoding     },
     {"authorization",        N::authorization       },
     {"content-encoding",     N::content_encoding    },
     {"content-type",         N::content_type        },

@@ -61,7 +61,7 @@ TEST(HttpResponse, HasTheMethodsOfItsCallerWithA405) {
 
 TEST(HttpStream, IsSentInChunks) {
   std::string out;
-  append_stream_head(out, 200, "text/plain", true, "Thu", 1);
+  append_stream_head(out, 200, "text/plain", {}, true, "Thu", 1);
   append_chunk(out, std::string(26, 'x'));
   append_chunk(out, "y");
   out += last_chunk;
@@ -71,9 +71,18 @@ TEST(HttpStream, IsSentInChunks) {
                 std::string(26, 'x') + "\r\n1\r\ny\r\n0\r\n\r\n");
 }
 
+TEST(HttpStream, HasTheHeadersOfTheCaller) {
+  std::string out;
+  const HttpHeader header{.name = "Content-Encoding", .value = "gz\r\nip"};
+  append_stream_head(out, 200, "a/b", std::span(&header, 1), true, {}, 1);
+  EXPECT_EQ(out,
+            "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nContent-Encoding: gz  ip\r\n"
+            "Transfer-Encoding: chunked\r\n\r\n");
+}
+
 TEST(HttpStream, OfAnOldClientEndsWithTheConnection) {
   std::string out;
-  append_stream_head(out, 200, "text/plain", false, {}, 0);
+  append_stream_head(out, 200, "text/plain", {}, false, {}, 0);
   EXPECT_EQ(out, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n");
 }
 

@@ -73,6 +73,14 @@ TEST(Form, RefusesWhatIsAmbiguousOrBroken) {
   }
 }
 
+TEST(Form, AllowsRepeatsIfAsked) {
+  Form form;
+  EXPECT_EQ(form.parse("q=b&f=1&%71=a", Form::Repeats::allowed), Fault::none);
+  EXPECT_EQ(list(form), "q=b|f=1|q=a|");
+  EXPECT_NE(form.find("q"), nullptr);
+  EXPECT_EQ(form.parse("q=%", Form::Repeats::allowed), Fault::bad_escape);
+}
+
 TEST(Form, TakesParamsMaxAndNotOneMore) {
   std::string body;
   for (std::size_t i = 0; i < Form::params_max; ++i) body += "k" + std::to_string(i) + "=v&";
