@@ -3,6 +3,10 @@
 
 #include <fmt/core.h>
 
+#include <iterator>
+#include <span>
+#include <string>
+
 #include "core/base/check.h"
 #include "net/admin/page_table.h"
 
@@ -16,6 +20,11 @@ constexpr std::string_view token_wanted =
 AuthFault token_fault(const HttpRequest& request) {
   return request.header(HeaderName::authorization) == nullptr ? AuthFault::missing
                                                               : AuthFault::mismatch;
+}
+
+std::string_view header_of(const HttpRequest& request, HeaderName name) {
+  const std::string_view* const value = request.header(name);
+  return value == nullptr ? std::string_view() : *value;
 }
 
 }  // namespace
@@ -81,15 +90,16 @@ void AdminConnection::begin_answer(const HttpRequest& request) {
   const AdminPage* const page = find_admin_page(request.path);
   if (page == nullptr) return write(no_such_page());
   if (!page->allows(request.method)) return write(no_such_method(*page), page->methods);
-  const std::string_view* const type = request.header(HeaderName::content_type);
   const AdminRequest admin{.method = request.method == "HEAD" ? "GET" : request.method,
                            .path = request.path,
                            .query = request.query,
-                           .content_type = type == nullptr ? std::string_view() : *type,
+                           .content_type = header_of(request, HeaderName::content_type),
+                           .accept = header_of(request, HeaderName::accept),
                            .body = request.body};
   const AdminFacts& facts = *context.admin.facts;
   if (page->answer != nullptr) return write(page->answer(admin, facts));
   slices_ = page->ask(admin, facts);
+  if (const AdminAnswer* const refusal = slices_->refusal()) return write(*refusal);
   next_ = slices_->next();
   CHECK(next_.request != nullptr, "{} asks no shard", page->path);
   head_written_ = false;
@@ -136,7 +146,7 @@ void AdminConnection::ask_shard() {
   submit(call_, *next_.request, next_.shard);
 }
 
-// No response was begun: the request failed at its first slice.
+// No response was begun.
 void AdminConnection::refuse(Errc error) {
   const int status = error == Errc::no_such_queue ? 404 : 503;
   write({.status = status, .body = fmt::format("the shard answered {}\n", name_of(error))});
@@ -153,7 +163,14 @@ bool AdminConnection::on_response(PendingCall&) {
     begin_close();
     return true;
   }
-  if (!write_slice()) {
+  std::string body;
+  slices_->append(body);
+  if (const AdminAnswer* const refusal = slices_->refusal()) {
+    CHECK(!head_written_, "a page is refused behind its first byte");
+    write(*refusal);
+    return true;
+  }
+  if (!write_slice(body)) {
     end_request();
     return true;
   }
@@ -164,26 +181,33 @@ bool AdminConnection::on_response(PendingCall&) {
 }
 
 // False: the response is complete.
-bool AdminConnection::write_slice() {
+bool AdminConnection::write_slice(std::string_view body) {
   const HttpRequest& request = parser_.request();
-  const bool chunked = request.version_minor > 0, head_only = request.method == "HEAD";
-  std::string body;
-  slices_->append(body);
+  next_ = slices_->next();
+  const bool complete = next_.request == nullptr, chunked = request.version_minor > 0;
+  if (body.empty() && !complete) return true;
   const std::size_t before = out().size();
-  if (!head_written_) {
-    keep_alive_ = keep_alive_ && chunked;
-    append_stream_head(out(), 200, slices_->content_type(), {}, keep_alive_, host().date(),
-                       request.version_minor);
-    head_written_ = true;
-  }
-  if (head_only) return false;
+  if (!head_written_) write_head();
+  if (request.method == "HEAD") return false;
   if (!body.empty() && chunked) append_chunk(out(), body);
   if (!chunked) out().append(body);
-  next_ = slices_->next();
-  const bool complete = next_.request == nullptr;
   if (complete && chunked) out().append(last_chunk);
   host().grew(out().size() - before);
   return !complete;
+}
+
+void AdminConnection::write_head() {
+  const HttpRequest& request = parser_.request();
+  keep_alive_ = keep_alive_ && request.version_minor > 0;
+  const std::string_view encoding = slices_->content_encoding();
+  const HttpHeader headers[] = {
+      {.name = "Content-Encoding", .value = encoding         },
+      {.name = "Vary",             .value = "Accept-Encoding"}
+  };
+  append_stream_head(out(), 200, slices_->content_type(),
+                     std::span(headers, encoding.empty() ? 0 : std::size(headers)), keep_alive_,
+                     host().date(), request.version_minor);
+  head_written_ = true;
 }
 
 void AdminConnection::on_all_sent() {

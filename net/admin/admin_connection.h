@@ -13,8 +13,9 @@
 // Units:  bytes.
 // Limits: body_bytes_max (413); unsent_max and one slice of unsent output; the timeouts of
 //         ConnectionTimes and Connection.
-// Errors: 401: no token, or a wrong one; 403: refused by the guard; 404 and 405: page_table.h; an
-//         error of the first slice: 404 for no_such_queue, else 503.
+// Errors: 401: no token, or a wrong one; 403: refused by the guard; 404 and 405: page_table.h; a
+//         refusal of the page; an error of a slice before the first byte: 404 for no_such_queue,
+//         else 503.
 // Owner:  the Connections of its shard.
 #pragma once
 
@@ -53,7 +54,8 @@ class AdminConnection final : public Connection {
   void end_request();
   void ask_shard();
   void refuse(Errc error);
-  bool write_slice();
+  bool write_slice(std::string_view body);
+  void write_head();
 
   HttpParser parser_;
   HttpTimes times_;

@@ -9,8 +9,8 @@
 // clients between two slices. The request carries the cursor of the next slice; a shard keeps
 // nothing. The connection asks for the next slice only while its peer reads.
 //
-// Errors: an AdminAnswer has its status. The error of a body's first request becomes the status of
-//         the response; a later one cuts the body.
+// Errors: an AdminAnswer has its status. An error before the first byte of a body becomes the
+//         status of the response; a later one cuts the body.
 // Owner:  the server owns the facts, and sets them before its shards serve connections. All else is
 //         a connection's; the views of a request are valid until its response is complete.
 #pragma once
@@ -37,6 +37,7 @@ struct AdminRequest {
   std::string_view path;          // as sent, still escaped
   std::string_view query;         // without the `?`, still escaped
   std::string_view content_type;  // of the body; empty: not given
+  std::string_view accept;        // the formats that the client takes; empty: not given
   std::string_view body;
 };
 
@@ -78,10 +79,14 @@ class ShardSlices {
   };
 
   virtual ~ShardSlices() = default;
-  virtual std::string_view content_type() const = 0;  // a literal
-  // The request for the next slice. The object owns it.
+  virtual std::string_view content_type() const = 0;                // a literal
+  virtual std::string_view content_encoding() const { return {}; }  // a literal; empty: none
+  // Not null: the request is refused. It can become so before the first byte of the body, and then
+  // there is nothing else to be asked for.
+  virtual const AdminAnswer* refusal() const { return nullptr; }
+  // The request for the next slice, the same until its answer is appended. The object owns it.
   virtual Next next() = 0;
-  // The request was answered without an error: appends its part of the body.
+  // The request was answered without an error: appends its part of the body, which may be nothing.
   virtual void append(std::string& body) = 0;
   virtual std::size_t memory() const = 0;  // bytes
 };

@@ -11,6 +11,7 @@ namespace pawl {
 namespace {
 
 constexpr double microsecond = 1e-6;
+constexpr std::string_view total_ending = "_total";
 
 constexpr std::array<double, DurationCounts::ends> duration_ends = [] {
   std::array<double, DurationCounts::ends> ends{};
@@ -22,8 +23,17 @@ constexpr std::array<double, DurationCounts::ends> duration_ends = [] {
 }  // namespace
 
 void append_head(std::string& text, std::string_view name, std::string_view type,
-                 std::string_view help) {
+                 std::string_view help, MetricsFormat format) {
+  if (format == MetricsFormat::open_metrics && type == "counter") {
+    CHECK(name.ends_with(total_ending), "a counter has the name {}", name);
+    name = without_total(name);
+  }
   text += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
+}
+
+std::string_view without_total(std::string_view name) {
+  if (name.ends_with(total_ending)) name.remove_suffix(total_ending.size());
+  return name;
 }
 
 void append_histogram(std::string& text, std::string_view name, std::string_view labels,

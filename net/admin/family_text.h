@@ -3,7 +3,7 @@
 // buckets that add up, sum and count.
 //
 // Units:  seconds.
-// Source: Prometheus, "Text-based format", "Histograms".
+// Source: Prometheus, "Text-based format", "Histograms"; OpenMetrics 1.0.0, "Counter".
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,15 @@
 
 namespace pawl {
 
+enum class MetricsFormat : std::uint8_t {
+  prometheus,    // text 0.0.4
+  open_metrics,  // 1.0.0: the name of a counter's family lacks the `_total` of its samples
+};
+
 void append_head(std::string& text, std::string_view name, std::string_view type,
-                 std::string_view help);
+                 std::string_view help, MetricsFormat format = MetricsFormat::prometheus);
+
+std::string_view without_total(std::string_view name);
 
 struct Histogram {
   std::span<const double> ends;           // of all buckets but the last, which has no end

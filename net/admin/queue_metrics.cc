@@ -12,6 +12,7 @@
 
 #include "core/base/check.h"
 #include "core/queue/queue_figures.h"
+#include "net/admin/chosen_families.h"
 #include "net/admin/family_text.h"
 
 namespace pawl {
@@ -25,8 +26,7 @@ class Samples {
 
   template <typename Number>
   void add(Number value, std::string_view label = {}, std::string_view ending = {}) {
-    const std::string_view name = queue_.is_other() ? QueueMetrics::other_name : queue_.name;
-    text_ += fmt::format("{}{}{{queue=\"{}\"", family_, ending, name);
+    text_ += fmt::format("{}{}{{queue=\"{}\"", family_, ending, queue_.label());
     if (!queue_.is_other()) text_ += fmt::format(",account=\"{}\"", queue_.account);
     if (!label.empty()) text_ += fmt::format(",{}", label);
     if (value == std::numeric_limits<Number>::infinity() &&
@@ -207,11 +207,12 @@ double QueueMetrics::workers_wanted() const {
   return pawl::workers_wanted(figures, counts.visible, lag_target);
 }
 
-void CollectedMetrics::take(const QueueSlice& slice) {
+void CollectedMetrics::take(const QueueSlice& slice, const MetricsQuery& query) {
   CHECK(slice.figures.size() == slice.queues.size(), "{} figures of {} queues",
         slice.figures.size(), slice.queues.size());
   for (std::size_t i = 0; i < slice.queues.size(); ++i) {
     const ListedQueue& listed = slice.queues[i];
+    if (!query.wants_queue(listed.config->name)) continue;
     queues.push_back({.account = listed.config->account,
                       .name = listed.config->name,
                       .counts = listed.counts,
@@ -232,9 +233,9 @@ void CollectedMetrics::take(const QueueSlice& slice) {
   add(done_times, slice.shard.done_times);
 }
 
-void CollectedMetrics::end() {
+void CollectedMetrics::end(const MetricsQuery& query) {
   CHECK(queues.empty() || !queues.back().is_other(), "the metrics end twice");
-  queues.push_back(std::move(other_));
+  if (query.wants_queue(QueueMetrics::other_name)) queues.push_back(std::move(other_));
 }
 
 std::vector<QueueMetricsText::Family> QueueMetricsText::families() {
@@ -249,12 +250,27 @@ std::vector<QueueMetricsText::Family> QueueMetricsText::families() {
 
 bool QueueMetricsText::write(std::string& text) {
   CHECK(!metrics_->queues.empty(), "a text before the end of the metrics");
+  constexpr std::size_t families = own_count + labelled_counters;
+  const auto wanted = [&] {
+    return query_->wants_family(family_ < own_count ? own_families[family_].name
+                                                    : counted_families[family_ - own_count].name);
+  };
+  if (queue_ == 0)
+    while (family_ < families && !wanted()) ++family_;
+  if (family_ < families) write_family(text);
+  if (family_ < families) return true;
+  if (query_->queues.empty()) write_globals(text);
+  return false;
+}
+
+// Writes the next queues of a family.
+void QueueMetricsText::write_family(std::string& text) {
   const bool own = family_ < own_count;
   const CountedFamily& counted = counted_families[own ? 0 : family_ - own_count];
   const std::string_view name = own ? own_families[family_].name : counted.name;
   if (queue_ == 0)
     append_head(text, name, own ? own_families[family_].type : "counter",
-                own ? own_families[family_].help : counted.help);
+                own ? own_families[family_].help : counted.help, query_->format);
   const std::size_t end =
       std::min<std::size_t>(queue_ + QueueSlice::rows_max, metrics_->queues.size());
   for (; queue_ < end; ++queue_) {
@@ -266,14 +282,13 @@ bool QueueMetricsText::write(std::string& text) {
       own_families[family_].write(samples, queue);
     }
   }
-  if (queue_ < metrics_->queues.size()) return true;
+  if (queue_ < metrics_->queues.size()) return;
   queue_ = 0;
-  if (++family_ < own_count + labelled_counters) return true;
-  write_globals(text);
-  return false;
+  ++family_;
 }
 
-void QueueMetricsText::write_globals(std::string& text) const {
+void QueueMetricsText::write_globals(std::string& out) const {
+  std::string text;
   for (const CountedFamily& family : counted_families) {
     append_head(text, family.global_name, "counter", family.help);
     text += fmt::format("{} {}\n", family.global_name, metrics_->all.sums[family.counter]);
@@ -289,6 +304,7 @@ void QueueMetricsText::write_globals(std::string& text) const {
                "Time from the send of a message, or from its arrival from another queue, to its "
                "delete, to within a quarter. Of queues with a label, since the server started.",
                metrics_->done_times);
+  append_chosen(out, text, *query_);
 }
 
 }  // namespace pawl

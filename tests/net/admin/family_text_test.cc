@@ -6,6 +6,17 @@
 namespace pawl {
 namespace {
 
+TEST(FamilyText, NamesACounterOfOpenMetricsWithoutItsEnding) {
+  std::string text;
+  append_head(text, "x_total", "counter", "Sums.");
+  append_head(text, "x_total", "counter", "Sums.", MetricsFormat::open_metrics);
+  append_head(text, "total", "gauge", "Now.", MetricsFormat::open_metrics);
+  EXPECT_EQ(text,
+            "# HELP x_total Sums.\n# TYPE x_total counter\n# HELP x Sums.\n# TYPE x counter\n"
+            "# HELP total Now.\n# TYPE total gauge\n");
+  EXPECT_EQ(without_total("x_total_bytes"), "x_total_bytes");
+}
+
 TEST(FamilyText, AddsUpTheBuckets) {
   DurationCounts times;
   for (int i = 0; i < 3; ++i) times.note(65);
