@@ -6,9 +6,12 @@
 #include <iterator>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "core/base/check.h"
+#include "net/admin/gzip_slices.h"
 #include "net/admin/page_table.h"
+#include "proto/http/accept.h"
 
 namespace pawl {
 namespace {
@@ -100,6 +103,8 @@ void AdminConnection::begin_answer(const HttpRequest& request) {
   if (page->answer != nullptr) return write(page->answer(admin, facts));
   slices_ = page->ask(admin, facts);
   if (const AdminAnswer* const refusal = slices_->refusal()) return write(*refusal);
+  if (accepts_gzip(header_of(request, HeaderName::accept_encoding)))
+    slices_ = std::make_unique<GzipSlices>(std::move(slices_));
   next_ = slices_->next();
   CHECK(next_.request != nullptr, "{} asks no shard", page->path);
   head_written_ = false;

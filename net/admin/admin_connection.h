@@ -8,7 +8,7 @@
 // A body from the shards is sent in chunks as its slices arrive, to an HTTP/1.0 client until the
 // connection closes. It can be cut: by an error of a shard after the first slice, by a stop of the
 // server, which does not wait for it, and by a peer that does not read. Then the last chunk is
-// missing.
+// missing. It is compressed if the client accepts gzip.
 //
 // Units:  bytes.
 // Limits: body_bytes_max (413); unsent_max and one slice of unsent output; the timeouts of

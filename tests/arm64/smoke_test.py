@@ -62,7 +62,7 @@ class PackageForArm64(unittest.TestCase):
         sys.dont_write_bytecode = True
         loader.exec_module(package)
         found = package.Build("arm64", None).dependencies(Arm64Pawl.tree / "pawl")
-        for library in ("libc6", "libssl3", "liburing2"):
+        for library in ("libc6", "libssl3", "liburing2", "zlib1g"):
             self.assertRegex(found, rf"\b{library} \(>= [\d.]+")
 
 

@@ -42,6 +42,8 @@ CASES = [
     ("proto/sqs/a.cc", '"proto/binary/b.h"', "proto/sqs may include only"),
     ("proto/text/a.cc", "<simdjson.h>", ""),
     ("proto/text/a.h", "<simdjson.h>", "only inside a .cc"),
+    ("net/admin/gzip_slices.cc", "<zlib.h>", ""),
+    ("net/admin/a.cc", "<zlib.h>", "only net/admin/gzip_slices.cc"),
     ("proto/text/a.h", "<openssl/evp.h>", "only inside a .cc"),
     ("proto/auth/a.cc", "<openssl/evp.h>", ""),
     ("proto/http/a.h", "<llhttp.h>", "only inside a .cc"),
