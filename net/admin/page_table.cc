@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "net/admin/cloudwatch_page.h"
 #include "net/admin/health_pages.h"
 #include "net/admin/metrics_page.h"
 #include "net/admin/queues_page.h"
@@ -17,12 +18,13 @@ namespace {
 constexpr std::string_view read = "GET, HEAD", probe = "GET, HEAD, POST";
 
 constexpr AdminPage pages[] = {
-    {.path = "/livez",   .methods = probe, .answer = live_page    },
-    {.path = "/readyz",  .methods = probe, .answer = ready_page   },
-    {.path = "/healthz", .methods = probe, .answer = health_page  },
-    {.path = "/metrics", .methods = probe, .ask = metrics_page    },
-    {.path = "/queues",  .methods = read,  .ask = queues_page     },
-    {.path = "/config",  .methods = read,  .answer = settings_page},
+    {.path = "/livez",           .methods = probe, .answer = live_page    },
+    {.path = "/readyz",          .methods = probe, .answer = ready_page   },
+    {.path = "/healthz",         .methods = probe, .answer = health_page  },
+    {.path = "/metrics",         .methods = probe, .ask = metrics_page    },
+    {.path = "/queues",          .methods = read,  .ask = queues_page     },
+    {.path = "/cloudwatch.json", .methods = read,  .ask = cloudwatch_page },
+    {.path = "/config",          .methods = read,  .answer = settings_page},
 };
 
 }  // namespace

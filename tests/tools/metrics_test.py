@@ -158,7 +158,7 @@ class Metrics(unittest.TestCase):
                                   env={**os.environ, "PAWL_ADMIN": self.pawl.ready["admin"],
                                        "PATH": f"{os.path.dirname(PAWL)}:{os.environ['PATH']}"})
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("pawl_queue_messages", done.stdout)
+            self.assertIn("NumberOfMessagesSent" if "cloudwatch" in command else "pawl_queue_messages", done.stdout, command)
 
     def listed(self, *words):
         done = subprocess.run([PAWL, "metrics", "ls", "-o", "json", *words], text=True, capture_output=True, timeout=30, check=False)

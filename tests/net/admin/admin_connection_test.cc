@@ -164,12 +164,51 @@ TEST_F(AdminConnectionTest, AnswersPagesMethodsAndPathsOfItsTable) {
                   .contains("\r\n\r\n{\"check\":\"disk\",\"shard\":0,\"level\":\"ok\""));
   const std::string unknown = ask(request("GET /nothing"));
   EXPECT_TRUE(unknown.starts_with("HTTP/1.1 404 ")) << unknown;
-  EXPECT_TRUE(unknown.ends_with("there are /livez /readyz /healthz /metrics /queues /config\n"))
+  EXPECT_TRUE(unknown.ends_with(
+      "there are /livez /readyz /healthz /metrics /queues /cloudwatch.json /config\n"))
       << unknown;
   const std::string refused = ask(request("OPTIONS /queues"));
   EXPECT_TRUE(refused.starts_with("HTTP/1.1 405 ")) << refused;
   EXPECT_TRUE(refused.contains("\r\nAllow: GET, HEAD\r\n")) << refused;
   EXPECT_TRUE(ask(request("GET /queues")).contains("\r\nContent-Type: application/x-ndjson\r\n"));
+}
+
+TEST_F(AdminConnectionTest, CompressesABodyOfTheShardsIfTheClientAcceptsGzip) {
+  options_.shards = 1;
+  start();
+  const auto request = [](std::string_view line, std::string_view encodings) {
+    return fmt::format("{} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: {}\r\n\r\n", line,
+                       encodings);
+  };
+  const std::string zipped = ask(request("GET /metrics", "gzip"));
+  EXPECT_TRUE(zipped.contains("\r\nContent-Encoding: gzip\r\nVary: Accept-Encoding\r\n"));
+  EXPECT_TRUE(zipped.contains("\r\n\r\n\x1f\x8b"));
+  const std::string plain = ask(request("GET /metrics", "gzip;q=0, identity"));
+  EXPECT_TRUE(plain.contains("\r\n\r\n# HELP pawl_io_backend_info "));
+  EXPECT_GT(plain.size(), 3 * zipped.size());
+  const std::string small = ask(request("GET /livez", "gzip"));
+  EXPECT_FALSE(small.contains("gzip")) << small;
+}
+
+TEST_F(AdminConnectionTest, RefusesAPageBeforeItsFirstByte) {
+  options_.shards = 2;
+  start();
+  const int fd = connect_admin();
+  const auto request = [](std::string_view target) {
+    return fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n",
+                       target);
+  };
+  send_all(fd, request("/metrics?x=1") + request("/metrics?queue=nothing") +
+                   request("/cloudwatch.json?queue=nothing") + request("/livez"));
+  ResponseReader reader(fd);
+  const ResponseReader::Response wrong = reader.next(), unknown = reader.next(),
+                                 other = reader.next(), next = reader.next();
+  EXPECT_TRUE(wrong.head.starts_with("HTTP/1.1 400 ")) << wrong.head;
+  EXPECT_TRUE(unknown.head.starts_with("HTTP/1.1 404 ")) << unknown.head;
+  EXPECT_TRUE(unknown.body.starts_with("no queue `nothing` ")) << unknown.body;
+  EXPECT_TRUE(other.head.starts_with("HTTP/1.1 404 ")) << other.head;
+  EXPECT_EQ(next.body, "ok\n") << "the connection goes on";
+  ::close(fd);
 }
 
 TEST_F(AdminConnectionTest, AnswersHeadAsGetWithoutABody) {

@@ -26,7 +26,9 @@ TEST(PageTable, NamesItsPathsWhereOneIsUnknown) {
     EXPECT_EQ(find_admin_page(path), nullptr) << path;
   const AdminAnswer answer = no_such_page();
   EXPECT_EQ(answer.status, 404);
-  EXPECT_EQ(answer.body, "not found; there are /livez /readyz /healthz /metrics /queues /config\n");
+  EXPECT_EQ(
+      answer.body,
+      "not found; there are /livez /readyz /healthz /metrics /queues /cloudwatch.json /config\n");
 }
 
 TEST(PageTable, NamesTheMethodsOfAPage) {
