@@ -49,6 +49,17 @@ TEST_F(CloudwatchPageTest, IsWrittenInPieces) {
   EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(body, '\n')), 1 + 8 * names.size() + 1);
   EXPECT_FALSE(body.contains("}\n{"));
   EXPECT_FALSE(body.contains(",\n]"));
+  std::string piece;
+  CloudwatchPage again({}, facts_);
+  const auto pieces = [&] {
+    int count = 0;
+    for (; again.next().request != nullptr; ++count) again.append(piece);
+    return count;
+  };
+  QueueSlice& slice = *again.next().request->slice;
+  slice.queues.assign(2 * CloudwatchPage::queues_piece, named_queue("q"));
+  slice.figures.resize(slice.queues.size());
+  EXPECT_EQ(pieces(), 1 + 3) << "the slice, two pieces of queues, one of the others";
 }
 
 TEST_F(CloudwatchPageTest, IsOfTheQueuesOfTheQuery) {
