@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -220,8 +221,10 @@ void RecordAppender::append(std::span<const SegmentRecord> segments, Instant now
 }
 
 void RecordAppender::append_receives(const Effects& effects) {
-  const auto queue = [](const ReceiveRecord& record) { return record.queue; };
-  in_runs_alike(std::span<const ReceiveRecord>(effects.receives), queue, [this](auto run) {
+  const auto kind = [](const ReceiveRecord& record) {
+    return std::tuple(record.queue, record.waits, record.final_deadline);
+  };
+  in_runs_alike(std::span<const ReceiveRecord>(effects.receives), kind, [this](auto run) {
     frames_.commit(
         encode_receives(frames_.reserve(receives_bytes_max(run.size())), run, geometry_.stream));
   });

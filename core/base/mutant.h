@@ -102,6 +102,9 @@ enum class Mutant : std::uint8_t {
   skip_listed_queue,         // a slice of the list of queues begins behind its first queue
   peek_leases_as_visible,    // a peek shows leased messages as visible
   forget_consumer,           // a receive is noted as another consumer's
+  forget_backoff,            // a returned message is visible at once, whatever its queue's policy
+  forget_spent_lease,        // the end of its last lease does not move a message
+  forget_final_deadline,     // a record does not tell that no back-off follows its deadline
   skip_peeked_message,       // a slice of a peek begins behind its first message
   // Work of a part that nothing arms: of the log (LogPart), or of the shard (ShardPart).
   forget_to_arm_checkpoint,  // a checkpoint is due, or its manifest

@@ -67,6 +67,8 @@ struct ReceiveRecord {
   Instant deadline;  // when the message is visible again
   Instant first_received;
   Instant last_received;
+  bool waits = false;           // not in flight any more: it waits for its next delivery
+  bool final_deadline = false;  // of Slot
 };
 
 struct DeleteRecord {

@@ -160,7 +160,9 @@ struct TrackedMessage {
   std::uint32_t first_ms_before = 0;
   std::uint32_t receive_count = 0;
   std::uint32_t nonce = 0;
-  TextKey group;  // zero: none
+  TextKey group;                // zero: none
+  bool waits = false;           // it was received, and waits for its next delivery
+  bool final_deadline = false;  // of Slot
   bool operator==(const TrackedMessage&) const = default;
 };
 

@@ -41,7 +41,8 @@ enum class Attribute : std::uint8_t {
   // Internal: the scope in force at its last change, and the time of that change in ms (0: never).
   deduplication_scope_before = 14,
   deduplication_scope_since = 15,
-  lag_target = 16,  // seconds; 0: deliveries are never late
+  lag_target = 16,      // seconds; 0: deliveries are never late
+  dead_letter_at = 17,  // a DeadLetterAt
   // texts
   policy = 32,
   redrive_policy = 33,
@@ -52,8 +53,10 @@ enum class Attribute : std::uint8_t {
   // format of proto/sns/topic.h.
   topic = 37,
   topic_row = 38,  // a change of one TopicRow, never among the texts
+  retry_backoff = 39,
+  backoff_plan = 40,  // of x-retry-backoff: core/queue/retry_backoff.h
 };
-inline constexpr std::size_t number_attributes = 17;
+inline constexpr std::size_t number_attributes = 18;
 constexpr bool is_text(Attribute a) { return static_cast<std::uint8_t>(a) >= 32; }
 
 inline constexpr Duration dedup_window = seconds(300);
@@ -68,6 +71,11 @@ enum class Durability : std::int64_t {
   memory = 2,  // in memory, written to disk later; messages are delivered at once
 };
 inline constexpr std::array<std::string_view, 3> durability_words = {"fsync", "async", "memory"};
+
+// When a message that was received as often as its RedrivePolicy allows goes to the dead-letter
+// queue: instead of the next receive, or as soon as it is visible again.
+enum class DeadLetterAt : std::int64_t { receive = 0, lease_end = 1 };
+inline constexpr std::array<std::string_view, 3> dead_letter_at_words = {"receive", "lease-end"};
 
 // A queue by account and name, for uses where the queue may be deleted and created again with
 // another id.
@@ -111,7 +119,7 @@ struct QueueConfig {
   Instant created;
   Instant modified;
   std::array<std::int64_t, number_attributes> numbers{0, 1'048'576, 345'600, 0, 30, -1, 1, 0, 0,
-                                                      0, 0,         0,       0, 0,  0,  0, 0};
+                                                      0, 0,         0,       0, 0,  0,  0, 0, 0};
   std::vector<std::pair<Attribute, std::string>> texts;  // sorted, set attributes only
   Tags tags;
   std::vector<std::shared_ptr<const TopicRow>> rows;  // by number; shared with the previous config
@@ -143,6 +151,11 @@ struct QueueConfig {
   Duration retention() const { return seconds(number(Attribute::message_retention_period)); }
   Duration replay_retention() const { return seconds(number(Attribute::replay_retention)); }
   Duration lag_target() const { return seconds(number(Attribute::lag_target)); }
+  DeadLetterAt dead_letter_at() const { return DeadLetterAt{number(Attribute::dead_letter_at)}; }
+  // The end of a visibility timeout may do more than make the message visible.
+  bool acts_at_lease_end() const {
+    return dead_letter_at() == DeadLetterAt::lease_end || !text(Attribute::backoff_plan).empty();
+  }
   Duration visibility() const { return seconds(number(Attribute::visibility_timeout)); }
   Duration wait() const { return seconds(number(Attribute::receive_message_wait_time_seconds)); }
 };

@@ -40,6 +40,7 @@ enum class QueueCounter : std::uint8_t {
   late,            // of those: later than x-lag-target after they could be
   returned,        // made visible again by their consumer
   lease_expired,   // visible again because the visibility timeout ended
+  backed_off,      // of returned and lease_expired: waits by x-retry-backoff
   late_deletes,    // deletes by a handle whose visibility timeout had ended
   deduplicated,    // sends that were duplicates
   done_receives,   // deliveries that deleted messages had needed

@@ -263,7 +263,7 @@ struct PeekSlice {
   static constexpr std::uint32_t all_states = 0x3F;
   static constexpr std::uint32_t bit(State state) { return 1u << static_cast<unsigned>(state); }
 
-  // What a queue knows of the messages that have left it.
+  // The knowledge of a queue about messages that have left it.
   struct Gone {
     Seq expired_below = 0;  // numbers below were past the retention
     Seq below = 0;          // numbers below were past it, or purged

@@ -2,7 +2,7 @@
 // Slot: the state of a tracked message. One cache line.
 //
 //   sent --durable--> visible | delayed --time--> visible
-//   visible --receive--> in_flight --time, or by request--> visible
+//   visible --receive--> in_flight --time, or by request--> visible | delayed
 //   visible --dead letter, move task--> moving --refused--> visible
 //
 // A tracked message was delivered, is delayed, belongs to a group or came from another queue. A
@@ -46,6 +46,8 @@ struct Slot {
   bool returned : 1 = false;  // in its group's list of returned messages
   // The message came from another queue, which has not confirmed its delete: it must not move on.
   bool unsettled : 1 = false;
+  bool was_waiting : 1 = false;     // during recovery: was `delayed`, after a receive
+  bool final_deadline : 1 = false;  // no back-off follows: it was one, or the consumer set it
   Seq seq = 0;
   Instant deadline;                   // when it is or became visible
   Instant since;                      // last received; if never received: sent, or 0
@@ -60,6 +62,8 @@ struct Slot {
 
   // A just returned message alternates with messages never received; it does not precede all of
   // them.
+  // It was received, and waits for its next delivery.
+  bool waits() const { return state == State::delayed && receive_count > 0; }
   bool just_returned(Instant now) const { return now - deadline < seconds(1); }
   // This returned message is delivered before the oldest one never received, `fresh`.
   // `chose_returned`: the last such choice was a returned message.

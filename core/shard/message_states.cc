@@ -145,19 +145,18 @@ void MessageStates::close_lease(Queue& queue, std::uint32_t row) {
   slot_for(queue, lease.seq(only), IndexEntry::lease(row, only));
 }
 
-std::size_t MessageStates::expire_lease(std::uint32_t row) {
+std::span<const std::uint32_t> MessageStates::end_lease(std::uint32_t row) {
   state_.leases.write().fired(row);
+  ended_.clear();
   const Lease& lease = state_.leases[row];
   // A lease of a retired queue is freed later; the queue does not know it.
   Queue* const queue = state_.existing_queue(raw(lease.queue));
   const std::uint32_t first = lease.first();
   if (queue == nullptr || queue->index.find(lease.seq(first)) != IndexEntry::lease(row, first))
-    return 1;
-  const std::uint32_t members = lease.members();
-  state_.statistics.count(*queue, QueueCounter::lease_expired, members);
-  for (std::uint32_t left = members; left > (MUTANT(forget_lease_member) ? 1 : 0); --left)
-    show(*queue, break_out(*queue, IndexEntry::lease(row, lease.first())));
-  return members;
+    return {};
+  for (std::uint32_t left = lease.members(); left > (MUTANT(forget_lease_member) ? 1 : 0); --left)
+    ended_.push_back(break_out(*queue, IndexEntry::lease(row, lease.first())));
+  return ended_;
 }
 
 // The slot of a leased message, without a timer: a lease reserves it.
@@ -346,7 +345,9 @@ TrackedMessage MessageStates::tracked_message_of(const Queue& queue, Seq seq,
           .first_ms_before = slot.first_ms_before,
           .receive_count = slot.receive_count,
           .nonce = slot.nonce,
-          .group = slot.group == 0 ? TextKey{} : queue.groups->name_of(slot.group)};
+          .group = slot.group == 0 ? TextKey{} : queue.groups->name_of(slot.group),
+          .waits = slot.waits(),
+          .final_deadline = slot.final_deadline};
 }
 
 void MessageStates::record(const Slot& slot, Effects& effects) const {
@@ -357,7 +358,9 @@ void MessageStates::record(const Slot& slot, Effects& effects) const {
                               .receive_count = slot.receive_count,
                               .deadline = slot.deadline,
                               .first_received = slot.first_received(),
-                              .last_received = slot.since});
+                              .last_received = slot.since,
+                              .waits = slot.waits(),
+                              .final_deadline = slot.final_deadline});
 }
 
 }  // namespace pawl

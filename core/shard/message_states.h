@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/queue/effects.h"
@@ -45,8 +46,9 @@ class MessageStates {
   Slot lease(Queue& queue, std::uint32_t row, Seq seq, LogPos position, std::uint32_t nonce);
   // No more messages join the lease: a single one gets a slot.
   void close_lease(Queue& queue, std::uint32_t row);
-  // The timer of the lease has fired: its messages are visible. Returns their number.
-  std::size_t expire_lease(std::uint32_t row);
+  // The timer of the lease has fired. Returns the slots of its messages, in flight without a timer,
+  // for Returns::lease_ended(); valid until the next call. None: its queue is gone.
+  std::span<const std::uint32_t> end_lease(std::uint32_t row);
 
   // --- states ---
   void change_state(Queue& queue, std::uint32_t row, Slot::State state);
@@ -86,6 +88,7 @@ class MessageStates {
   ShardState& state_;
   LongPolls& polls_;
   std::uint64_t set_aside_ = 0;
+  std::vector<std::uint32_t> ended_;  // see end_lease()
 };
 
 }  // namespace pawl

@@ -140,12 +140,11 @@ Errc ReceiptRequests::change_one(Queue& queue, const ReceiptEntry& entry, Instan
     return Errc::visibility_beyond_max;
   if (entry.visibility.ms > 0) {
     states_.hide(queue, row, State::in_flight, now, entry.visibility);
+    slot.final_deadline = queue.config->acts_at_lease_end();
   } else {
-    if (slot.state == State::in_flight) state_.statistics.count(queue, QueueCounter::returned);
-    slot.deadline = now;
-    states_.show(queue, row);
+    returns_.returned(queue, row, now, effects);
   }
-  states_.record(slot, effects);
+  if (slot.state != State::moving) states_.record(slot, effects);
   return Errc::ok;
 }
 
@@ -173,6 +172,7 @@ void ReceiptRequests::undeliver(Queue& queue, Request& request, Instant now, Eff
       slot.first_ms_before = 0;
     }
     slot.deadline = now;
+    slot.final_deadline = queue.config->acts_at_lease_end();
     states_.show(queue, row);
     states_.record(slot, effects);
     if (attempted == nullptr) continue;

@@ -12,6 +12,7 @@
 #include "core/queue/receipt.h"
 #include "core/queue/request.h"
 #include "core/shard/message_states.h"
+#include "core/shard/returns.h"
 #include "core/shard/shard_state.h"
 #include "core/shard/transfers.h"
 
@@ -19,8 +20,8 @@ namespace pawl {
 
 class ReceiptRequests {
  public:
-  ReceiptRequests(ShardState& state, MessageStates& states, Transfers& transfers)
-      : state_(state), states_(states), transfers_(transfers) {}
+  ReceiptRequests(ShardState& state, MessageStates& states, Transfers& transfers, Returns& returns)
+      : state_(state), states_(states), transfers_(transfers), returns_(returns) {}
 
   void delete_messages(Queue& queue, Request& request, Instant now, Effects& effects);
   void change_visibility(Queue& queue, Request& request, Instant now, Effects& effects);
@@ -39,6 +40,7 @@ class ReceiptRequests {
   ShardState& state_;
   MessageStates& states_;
   Transfers& transfers_;
+  Returns& returns_;
 };
 
 }  // namespace pawl

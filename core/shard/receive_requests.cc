@@ -129,6 +129,7 @@ void ReceiveRequests::hand_out(Queue& queue, std::uint32_t row, Request& request
   const std::uint32_t count = slot.receive_count + (counts ? 1 : 0);
   slot.set_received(count, slot.receive_count == 0 ? now : slot.first_received(), now);
   slot.nonce = nonce_++;
+  slot.final_deadline = visibility.ms == 0 && queue.config->acts_at_lease_end();
   if (visibility.ms > 0) {
     states_.hide(queue, row, State::in_flight, now, visibility);
   } else {
@@ -243,6 +244,7 @@ bool ReceiveRequests::receive_again(Queue& queue, Request& request, Instant now,
     if (!kept(m)) continue;
     const std::uint32_t row = queue.index.find(m.seq).slot();
     state_.slot(row).deadline = now;
+    state_.slot(row).final_deadline = visibility.ms == 0 && queue.config->acts_at_lease_end();
     if (visibility.ms > 0) {
       states_.hide(queue, row, State::in_flight, now, visibility);
     } else {

@@ -206,7 +206,12 @@ std::size_t Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effec
     effects.replies.push_back({polls_.unpark(*queue, entry.subject), false});
     return 1;
   }
-  if (entry.kind == timer_lease) return states_.expire_lease(entry.subject);
+  if (entry.kind == timer_lease) {
+    const std::span<const std::uint32_t> ended = states_.end_lease(entry.subject);
+    for (const std::uint32_t row : ended)
+      returns_.lease_ended(*state_.existing_queue(raw(state_.slots[row].queue)), row, now, effects);
+    return std::max<std::size_t>(1, ended.size());
+  }
   Slot& slot = state_.slot(entry.subject);
   slot.timer_armed = 0;
   // A slot of a retired queue is freed later; the queue does not know it.
@@ -214,9 +219,7 @@ std::size_t Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effec
   if (queue == nullptr) return 1;
   const IndexEntry indexed = queue->index.find(slot.seq);
   if (!indexed.is_slot() || indexed.slot() != entry.subject) return 1;
-  if (slot.state == Slot::State::in_flight)
-    state_.statistics.count(*queue, QueueCounter::lease_expired);
-  states_.show(*queue, entry.subject);
+  returns_.timer_fired(*queue, entry.subject, now, effects);
   return 1;
 }
 

@@ -132,8 +132,7 @@ class Shard {
   // Adds the next slice; false: that was the last.
   bool checkpoint_slice(CheckpointSlice& out) { return slicer_.slice(out); }
 
-  // --- recovery: the records of the latest checkpoint, then all records in log order, then
-  // finish_recovery once the directory is complete; see core/shard/state_restorer.h ---
+  // --- recovery: see core/shard/state_restorer.h ---
   template <typename Record, std::same_as<std::vector<LogPos>>... Freed>
   void restore(const Record& record, Freed&... freed) {
     restorer_.restore(record, freed...);
@@ -171,7 +170,8 @@ class Shard {
   ReplayTasks replays_{state_};
   SendRequests sends_{state_, states_, history_, commits_};
   ReceiveRequests receives_{state_, polls_, states_, history_, transfers_};
-  ReceiptRequests receipts_{state_, states_, transfers_};
+  Returns returns_{state_, states_, transfers_};
+  ReceiptRequests receipts_{state_, states_, transfers_, returns_};
   DirectoryRequests changes_{state_, polls_, states_, retention_, reclaimer_, replays_};
   CheckpointSlicer slicer_{state_, states_, transfers_};
   StateRestorer restorer_{state_, states_, retention_, history_, transfers_, moves_, replays_};

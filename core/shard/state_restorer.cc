@@ -43,6 +43,8 @@ void StateRestorer::restore_part(const TrackedMessagesRecord& record) {
     slot.first_ms_before = entry.first_ms_before;
     slot.receive_count = entry.receive_count;
     slot.nonce = entry.nonce;
+    slot.was_waiting = entry.waits;
+    slot.final_deadline = entry.final_deadline;
     if (entry.group != TextKey{}) {
       Groups& groups = states_.groups_of(queue, record.fifo);
       CHECK(groups.join(row, entry.group), "more groups than a queue may have");
@@ -193,6 +195,8 @@ void StateRestorer::restore(const ReceiveRecord& record) {
   slot.nonce = record.nonce;
   slot.deadline = record.deadline;
   slot.set_received(record.receive_count, record.first_received, record.last_received);
+  slot.was_waiting = record.waits;
+  slot.final_deadline = record.final_deadline;
 }
 
 void StateRestorer::restore(const DeleteRecord& record, std::vector<LogPos>& freed) {
@@ -273,6 +277,22 @@ void StateRestorer::abandon(Queue& queue, std::vector<LogPos>& freed) {
   CHECK(queue.set_aside.empty());  // nothing was read yet
 }
 
+void StateRestorer::resume(Queue& queue, std::uint32_t row, Instant passed) {
+  Slot& slot = state_.slot(row);
+  // A dead letter that was not received here has a receive count, but no nonce.
+  const bool ended = slot.nonce != 0 && !slot.was_waiting && slot.deadline <= passed;
+  if (ended && queue.config->dead_letter_at() == DeadLetterAt::lease_end &&
+      transfers_.is_dead_letter(queue, slot)) {
+    states_.show(queue, row);
+    return states_.hide(queue, row, State::moving, passed);  // its timer begins the move
+  }
+  const Instant shown = ended ? slot.deadline + wait_after(*queue.config, slot) : slot.deadline;
+  if (shown <= passed) return states_.show(queue, row);
+  const bool delayed = slot.receive_count == 0 || slot.was_waiting || ended;
+  if (ended) slot.final_deadline = true;
+  states_.hide(queue, row, delayed ? State::delayed : State::in_flight, shown);
+}
+
 // All records have been read: makes each message ready, or hides it until its deadline.
 void StateRestorer::resume(Queue& queue, Instant passed, Instant now) {
   // hide() and show() change the ready messages, not the entries of the index: the walk may
@@ -286,12 +306,7 @@ void StateRestorer::resume(Queue& queue, Instant passed, Instant now) {
     CHECK(slot.seq == seq && slot.queue == queue.id, "seq {} is in the slot of seq {}", seq,
           slot.seq);
     if (const Instant end = states_.delay_end(queue, slot); end.ms != 0) slot.deadline = end;
-    if (slot.deadline > passed) {
-      states_.hide(queue, indexed.slot(),
-                   slot.receive_count == 0 ? State::delayed : State::in_flight, slot.deadline);
-    } else {
-      states_.show(queue, indexed.slot());
-    }
+    resume(queue, indexed.slot(), passed);
   });
   if (queue.config->is_fifo()) queue.aged.reset();  // they go by when they came
   queue.times.coarsen(queue.config->retention());

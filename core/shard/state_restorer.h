@@ -16,6 +16,7 @@
 #include "core/shard/move_tasks.h"
 #include "core/shard/replay_tasks.h"
 #include "core/shard/retention.h"
+#include "core/shard/returns.h"
 #include "core/shard/send_history.h"
 #include "core/shard/shard_state.h"
 #include "core/shard/transfers.h"
@@ -58,6 +59,7 @@ class StateRestorer {
   void note_queue_ids(std::uint32_t end);
   void restore_relocated(Queue& queue, const SendRecord& record, std::vector<LogPos>& freed);
   void resume(Queue& queue, Instant passed, Instant now);
+  void resume(Queue& queue, std::uint32_t row, Instant passed);
   void abandon(Queue& queue, std::vector<LogPos>& freed);
 
   ShardState& state_;

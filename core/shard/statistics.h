@@ -5,7 +5,8 @@
 // Counting begins when recovery has ended; what the log repeats is not counted again.
 //
 // Units:  ms.
-// Limits: ShardLimits::labelled_queues_max queues of the server, 376 bytes each, and up to 3 KiB of marks.
+// Limits: ShardLimits::labelled_queues_max queues of the server, 376 bytes each, and up to 3 KiB of
+//         marks.
 // Owner:  core/shard/shard_state.h; every part counts what it does.
 #pragma once
 

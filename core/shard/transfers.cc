@@ -11,6 +11,7 @@ namespace pawl {
 namespace {
 
 constexpr Duration refused_transfer_pause = seconds(1);
+
 using State = Slot::State;
 
 }  // namespace

@@ -137,7 +137,10 @@ std::string why_in_flight(const Explained& subject) {
       message.consumer == ConsumerAddress{} ? "" : " at " + text_of(message.consumer),
       rough_text(message.until - subject.now), receives_of(subject.queue, message));
   if (is_spent(subject.queue, message))
-    text += fmt::format(" The next receive after that moves it to the dead-letter queue {}.",
+    text += fmt::format(" {} moves it to the dead-letter queue {}.",
+                        subject.queue.dead_letter_at() == DeadLetterAt::lease_end
+                            ? "That"
+                            : "The next receive after that",
                         dead_letter_queue(subject.queue));
   return text;
 }
@@ -148,6 +151,10 @@ std::string why(const Explained& subject) {
     case State::not_durable:
       return "It is not on the disk yet. Receives return it as soon as it is.";
     case State::delayed:
+      if (message.receive_count > 0 && !subject.queue.text(Attribute::retry_backoff).empty())
+        return fmt::format(
+            "It was received {} and came back: by x-retry-backoff, receives return it in {}.",
+            receives_of(subject.queue, message), rough_text(message.until - subject.now));
       return fmt::format("It is delayed: receives return it in {}.",
                          rough_text(message.until - subject.now));
     case State::visible:

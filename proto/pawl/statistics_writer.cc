@@ -46,6 +46,7 @@ constexpr NamedCounter named_counters[] = {
     {C::done_receives,  "NumberOfReceivesOfDeletedMessages"},
     {C::returned,       "NumberOfMessagesReturned"         },
     {C::lease_expired,  "NumberOfLeasesExpired"            },
+    {C::backed_off,     "NumberOfMessagesBackedOff"        },
     {C::expired,        "NumberOfMessagesExpired"          },
     {C::dead_lettered,  "NumberOfMessagesDeadLettered"     },
     {C::redriven,       "NumberOfMessagesRedriven"         },

@@ -11,6 +11,7 @@
 #include "core/queue/replay_task.h"
 #include "proto/aws/arn.h"
 #include "proto/aws/call_types.h"
+#include "proto/sqs/backoff.h"
 #include "proto/text/json_value.h"
 #include "proto/text/text.h"
 
@@ -26,13 +27,15 @@ enum class RowKind : std::uint8_t {
   policy,   // a JSON object with statements
   redrive,  // redrive.h
   redrive_allow,
+  backoff,   // backoff.h
   key,       // any text
   fifo,      // true, set only at creation
   computed,  // read only
 };
 
 bool is_policy(RowKind kind) {
-  return kind == RowKind::policy || kind == RowKind::redrive || kind == RowKind::redrive_allow;
+  return kind == RowKind::policy || kind == RowKind::redrive || kind == RowKind::redrive_allow ||
+         kind == RowKind::backoff;
 }
 
 // The response of a standard queue to an attribute of FIFO queues.
@@ -90,6 +93,9 @@ constexpr Row table[] = {
     {"x-durability", RowKind::choice, A::durability, 0, 2, Fifo::either, durability_words, true},
     own_seconds("x-replay-retention", A::replay_retention, replay_retention_max_s),
     own_seconds("x-lag-target", A::lag_target, 1209600),
+    {"x-retry-backoff", RowKind::backoff, A::retry_backoff},
+    {"x-dead-letter-at", RowKind::choice, A::dead_letter_at, 0, 1, Fifo::either,
+     dead_letter_at_words, true},
 };
 static_assert(std::size(table) <= 32);
 
@@ -124,6 +130,10 @@ bool refuse_value(std::string_view name, Refusal& refusal) {
   return refusal.because(F::invalid_attribute_value, "Invalid value for the parameter {}.", name);
 }
 
+std::span<const std::string_view> words_of(const Row& row) {
+  return std::span(row.words).first(static_cast<std::size_t>(row.max) + 1);
+}
+
 // Refuses an attribute of pawl's own: SQS has no text for it, so this one names the allowed values.
 bool refuse_own(const Row& row, Refusal& refusal) {
   if (row.kind == RowKind::integer) {
@@ -134,7 +144,7 @@ bool refuse_own(const Row& row, Refusal& refusal) {
   }
   return refusal.because(F::invalid_attribute_value,
                          "Invalid value for the parameter {}. Reason: It is one of {}.", row.name,
-                         join_texts(row.words, ", "));
+                         join_texts(words_of(row), ", "));
 }
 
 bool read_integer(const Row& row, std::string_view value, AttributeChange& out) {
@@ -206,6 +216,8 @@ bool read_one(std::string_view name, std::string_view value, const AttributeSubj
       return read_redrive_policy(value, of, out, refusal);
     case RowKind::redrive_allow:
       return read_redrive_allow_policy(value, out, refusal);
+    case RowKind::backoff:
+      return read_retry_backoff(value, out, refusal);
     case RowKind::fifo:
       if (!read_fifo(of, value, change, refusal)) return false;
       break;
@@ -327,8 +339,7 @@ std::string allowed_values(std::string_view name) {
     values = std::to_string(row->min) + " to " + std::to_string(row->max);
   if (row->kind == RowKind::truth) values = "true or false";
   if (row->kind == RowKind::choice) {
-    const std::size_t words = static_cast<std::size_t>(row->max) + 1;
-    values = join_texts(std::span(row->words).first(words), ", ");
+    values = join_texts(words_of(*row), ", ");
   }
   if (row->fifo != Fifo::either && !values.empty())
     values += ", for FIFO queues, whose names end in .fifo";
@@ -341,6 +352,7 @@ std::string_view name_of(Attribute attribute) {
   if (attribute == A::dead_letter_target || attribute == A::max_receive_count) {
     attribute = A::redrive_policy;
   }
+  if (attribute == A::backoff_plan) attribute = A::retry_backoff;
   const Row* row = find(attribute);
   return row == nullptr ? std::string_view() : row->name;
 }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
+
 #include "tests/core/shard_parts.h"
 
 namespace pawl::test {
@@ -127,7 +129,9 @@ TEST_F(MessageStatesTest, ShowTheMessagesOfALeaseThatExpires) {
   const Lease lease = parts_.state.leases[row];
   states_.erase(queue_, lease.seq(1), freed_);
   EXPECT_EQ(freed_, (std::vector<LogPos>{1'000 + lease.seq(1)}));
-  EXPECT_EQ(states_.expire_lease(row), 2u);
+  const std::span<const std::uint32_t> ended = states_.end_lease(row);
+  ASSERT_EQ(ended.size(), 2u);
+  for (const std::uint32_t slot : ended) states_.show(queue_, slot);
   EXPECT_EQ(queue_.in_flight, 0u);
   EXPECT_EQ(queue_.leases, 0u);
   EXPECT_EQ(queue_.slots, 2u);
@@ -140,7 +144,7 @@ TEST_F(MessageStatesTest, ShowNothingOfALeaseWhoseQueueWasPurged) {
   const std::uint32_t row = lease_out(3);
   parts_.reclaimer.retire(queue_, parts_.effects);
   parts_.add_message(queue_);
-  EXPECT_EQ(states_.expire_lease(row), 1u);
+  EXPECT_EQ(states_.end_lease(row).size(), 0u);
   EXPECT_EQ(queue_.visible(), 1u);
   EXPECT_EQ(queue_.leases, 0u);
   while (!parts_.reclaimer.idle()) parts_.reclaimer.reclaim(parts_.effects);

@@ -72,12 +72,19 @@ std::vector<AttributeChange> Script::attributes(const Step& step) {
       {"scope",       Attribute::deduplication_scope              },
       {"max_receive", Attribute::max_receive_count                },
       {"durability",  Attribute::durability                       },
+      {"dead_at",     Attribute::dead_letter_at                   },
   };
   std::vector<AttributeChange> changes;
   for (const auto& [name, value] : step.options) {
     if (name == "dlq") {
       changes.push_back({.attribute = Attribute::dead_letter_target,
                          .text = value.empty() ? "" : "000000000000/" + value});
+      continue;
+    }
+    if (name == "backoff") {  // none:1000,2000
+      std::string plan = value;
+      std::ranges::replace(plan, ':', ' ');
+      changes.push_back({.attribute = Attribute::backoff_plan, .text = plan});
       continue;
     }
     changes.push_back(

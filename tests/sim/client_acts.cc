@@ -348,6 +348,7 @@ void Clients::create(std::uint32_t client) {
   const std::uint64_t name = random_.below(plan_.queue_names);
   call.spec.name = queue_name(name);
   if (is_fifo(name)) call.spec.changes = fifo_attributes(name);
+  add_backoff(name, call.spec.changes);
   if (random_.chance(2, 3))
     for (AttributeChange& change : some_attributes(name)) call.spec.changes.push_back(change);
   submit(call);
@@ -362,6 +363,16 @@ std::vector<AttributeChange> Clients::fifo_attributes(std::uint64_t name) const 
     changes.push_back(number(Attribute::fifo_throughput_limit, 1));
   }
   return changes;
+}
+
+// The attributes of a return depend on the name and the seed only, too.
+void Clients::add_backoff(std::uint64_t name, std::vector<AttributeChange>& changes) const {
+  static constexpr std::array<std::string_view, 4> plans = {"none 1000,3000", "equal 2000",
+                                                            "full 4000", "none 20"};
+  const std::uint64_t choice = name * 7 + plan_.seed;
+  if (choice % 3 == 0)
+    changes.push_back({Attribute::backoff_plan, -1, std::string(plans[choice / 3 % plans.size()])});
+  if (choice % 5 < 2) changes.push_back(number(Attribute::dead_letter_at, 1));
 }
 
 std::string Clients::queue_name(std::uint64_t name) const {

@@ -104,6 +104,7 @@ class Clients final : public BrokerObserver {
   std::string own_name(bool source) const;
   static std::string full_name(std::string_view name);
   std::vector<AttributeChange> fifo_attributes(std::uint64_t name) const;
+  void add_backoff(std::uint64_t name, std::vector<AttributeChange>& changes) const;
   void add_policy(std::uint64_t name, std::vector<AttributeChange>& changes);
   std::vector<AttributeChange> some_attributes(std::uint64_t name);
   Held take_held(bool keep);

@@ -307,7 +307,9 @@ void Model::asked(Call& call) {
         ++message.moves;
         // A handle older than a returned delivery makes the message count as received again.
         message.view.received.high = std::max<std::int64_t>(message.view.received.high, 1);
-        message.moved = std::max(message.moved, call.receipts[i].visibility);
+        message.moved = std::max(message.moved, call.receipts[i].visibility.ms > 0
+                                                    ? call.receipts[i].visibility
+                                                    : Duration{queue.backoff.high});
       }
       return;
     case Op::purge:

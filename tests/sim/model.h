@@ -48,6 +48,7 @@ struct View {
   Instant first;                // time of the first delivery; 0: none, or unknown
   std::uint32_t nonce = 0;
   bool nonce_known = true;
+  bool leased = false;  // a delivery with a visibility timeout was the last that happened to it
 };
 
 struct ModelMessage {
@@ -178,6 +179,8 @@ struct QueueRow {
   std::uint64_t set_step = 0;
   Range visibility, delay, wait;  // ms
   Range durability;
+  Range backoff;              // ms, of all steps; a queue's policy never changes
+  bool at_lease_end = false;  // spent messages go without a receive
   std::int64_t retention_min = 0, retention_max = 0;  // ms, smallest and largest so far
   // Time of the last answered purge, ms; -1: none.
   Range purged{-1, -1};
@@ -225,6 +228,8 @@ struct QueueRow {
   ReplaysOfQueue replays;
   std::uint64_t known_step = 0;  // turn of the response to its create
 };
+
+Range waits_of(std::string_view plan);
 
 // The redrive policy that the changes set; none if they set none.
 std::optional<Policy> policy_of(const std::vector<AttributeChange>& changes);
@@ -336,10 +341,18 @@ class Model {
     bool settled = false;  // no change of it is under way
     bool ready = false, hidden = false;
     bool received = false, never = false;  // neither: unknown
+    bool backs_off = false;                // received, it may be delayed
     bool may_be_visible() const { return !hidden; }
     bool may_be_in_flight() const { return !ready && !(settled && never); }
-    bool may_be_delayed() const { return !ready && !(settled && received); }
+    bool may_be_delayed() const { return !ready && (backs_off || !(settled && received)); }
   };
+  bool surely_spent(const QueueRow& queue, const ModelMessage& message) const;
+  static bool may_be_spent(const QueueRow& queue, std::int64_t receives);
+  // A message that could not move at the end of its last lease does not wait.
+  static Duration shortest_wait(const QueueRow& queue) {
+    return queue.at_lease_end ? Duration{0} : Duration{queue.backoff.low};
+  }
+  Instant leased_until(const ModelMessage& message) const;
   static std::uint64_t step_before(const Call& call);
   void check_peeked(const Call& call, const Turn& turn, const QueueRow& queue,
                     const PeekedMessage& shown);

@@ -67,7 +67,8 @@ void Model::take_seq(std::uint32_t id, Seq seq) {
   QueueRow& queue = row(messages_[id]);
   messages_[id].seq = seq;
   const auto [at, fresh] = queue.by_seq.try_emplace(seq, id);
-  if (queue.replays.copies.contains(seq))
+  // A queue that answers early may have lost it in a crash.
+  if (queue.replays.copies.contains(seq) && !queue.replays.relaxed)
     trace_->broken("numbers are not used again", "queue {} seq {} was a copy", raw(queue.id), seq);
   if (fresh) return;
   const std::uint32_t before = std::exchange(at->second, id);
@@ -181,8 +182,13 @@ void Model::delivered(Call& call, std::size_t index, const Turn& turn) {
   View view;
   view.step = turn.step;
   view.received = {delivery.receive_count, delivery.receive_count};
-  view.from_low = end_of(turn.now, Duration{visibility.low});
+  const bool waits = queue.backoff.high > 0 && visibility.low > 0;
+  view.leased = visibility.low > 0;
+  // A timer is late, but a wait counts from when it was due.
+  view.from_low = waits ? turn.now + Duration{visibility.low} + shortest_wait(queue)
+                        : end_of(turn.now, Duration{visibility.low});
   view.from_high = turn.now + Duration{visibility.high};
+  if (visibility.high > 0) view.from_high = view.from_high + Duration{queue.backoff.high};
   // Two receives of an attempt in one turn, in any order.
   if (again && message.view.step == turn.step) {
     view.from_low = std::min(view.from_low, message.view.from_low);
@@ -395,10 +401,16 @@ void Model::answered_change(const Call& call, const Turn& turn) {
     View view = message.view;
     const bool sure = view.step <= call.asked_step;
     View changed = view;
+    changed.leased = false;
     changed.received.low = std::max<std::int64_t>(view.received.low, 1);
     changed.received.high = std::max<std::int64_t>(view.received.high, 1);
     changed.from_low = end_of(low, entry.visibility);
     changed.from_high = high + entry.visibility;
+    if (const Range& backoff = row(call).backoff; entry.visibility.ms == 0 && backoff.high > 0) {
+      // A message that waits already or is visible stays as it is.
+      changed.from_low = std::min(view.from_low, low + shortest_wait(row(call)));
+      changed.from_high = std::max(view.from_high, high + Duration{backoff.high});
+    }
     // After a change by an old handle the message still belongs to the latest receiver. A message
     // that counts as never received then belongs to this handle.
     if (view.received.high == 0) {
@@ -418,6 +430,7 @@ void Model::answered_change(const Call& call, const Turn& turn) {
       if (view.received.low == 0) view.first = Instant{};
     }
     view.step = turn.step;
+    view.leased = false;
     trace_->note("  message {} moved to {}..{}", id, view.from_low.ms, view.from_high.ms);
     set_view(message, view);
   }
@@ -437,7 +450,7 @@ void Model::answered_return(const Call& call, const Turn& turn) {
     if (view.nonce_known && view.nonce != nonce) continue;  // received again since then
     const bool untouched = view.nonce_known && view.step <= call.asked_step && message.moves == 0;
     if (untouched && view.from_high <= call.fired_when_asked) continue;  // visible again already
-    if (untouched && view.from_low > high) {
+    if (untouched && view.from_low > high && row(call).backoff.high == 0) {
       --view.received.low;
       --view.received.high;
       view.from_low = low;
@@ -450,6 +463,7 @@ void Model::answered_return(const Call& call, const Turn& turn) {
     if (view.received.low == 0) view.first = Instant{};
     view.step = turn.step;
     trace_->note("  message {} returned", call.messages[i]);
+    view.leased = false;
     set_view(message, view);
   }
 }

@@ -78,12 +78,28 @@ Names Model::reach(std::uint32_t from) const {
   return *known;
 }
 
+bool Model::may_be_spent(const QueueRow& queue, std::int64_t receives) {
+  return std::ranges::any_of(queue.policies, [&](const Policy& policy) {
+    return !policy.target.empty() && receives >= policy.max;
+  });
+}
+
+// The end of its last lease moves it, to a queue that takes it sooner or later.
+bool Model::surely_spent(const QueueRow& queue, const ModelMessage& message) const {
+  if (!queue.at_lease_end || !message.view.leased || queue.sets > 0 || queue.policies.size() != 1)
+    return false;
+  const Policy& policy = queue.policies.front();
+  const QueueRow* const target = surely_there(policy.target, queue);
+  return target != nullptr && target->known_step < message.view.step && policy.max > 0 &&
+         message.view.received.low >= policy.max && queue.policy_known < message.received &&
+         !world_->numbers_run_out();
+}
+
 void Model::may_leave(ModelMessage& message) {
   const QueueRow& queue = row(message);
-  const bool dead = std::ranges::any_of(queue.policies, [&](const Policy& policy) {
-    return !policy.target.empty() && message.view.received.high >= policy.max;
-  });
-  if ((!dead && !queue.may_move) || message.gone == ModelMessage::Gone::yes) return;
+  if ((!may_be_spent(queue, message.view.received.high) && !queue.may_move) ||
+      message.gone == ModelMessage::Gone::yes)
+    return;
   message.wanders = any_wandered_ = true;
   const Names reached = reach(message.queue);
   for (const QueueRow& at : queues_)
@@ -134,7 +150,7 @@ bool Model::surely_here(const ModelMessage& message, const QueueRow& queue,
   const bool alone = std::ranges::all_of(queue.receives, [&](const Call* receive) {
     return receive->exact && (receive->decided_step == 0 || receive->decided_step == step);
   });
-  return alone && !queue.fifo && !queue.may_move && queue.starts == 0 &&
+  return alone && !queue.fifo && !queue.may_move && !queue.at_lease_end && queue.starts == 0 &&
          queue.looked < message.view.from_low && message.sent == ModelMessage::Sent::acked &&
          message.gone == ModelMessage::Gone::no && message.moves == 0 &&
          queue.state == QueueRow::State::live && queue.purges == 0 && queue.deletes == 0 &&

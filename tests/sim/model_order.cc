@@ -351,7 +351,7 @@ void Model::refused_attempt(const Call& call, const Turn& turn) {
     const ModelMessage& message = messages_[m.first];
     const View& view = message.view;
     return surely_alive(message) && !message.wanders && message.moves == 0 && view.nonce_known &&
-           view.nonce == m.second && view.from_low > high && view.step == attempt.step &&
+           view.nonce == m.second && leased_until(message) > high && view.step == attempt.step &&
            attempt.step <= call.asked_step;
   });
   if (untouched)
@@ -361,6 +361,11 @@ void Model::refused_attempt(const Call& call, const Turn& turn) {
 
 // --- handles ---
 
+// A lower bound of the end of its visibility timeout, before a back-off.
+Instant Model::leased_until(const ModelMessage& message) const {
+  return message.view.from_low - Duration{row(message).backoff.high};
+}
+
 // Whether the holder of this handle had the message all the time while the call was under way.
 bool Model::surely_held(const ModelMessage& message, const ReceiptEntry& entry, const Call& call,
                         Instant high) const {
@@ -368,7 +373,7 @@ bool Model::surely_held(const ModelMessage& message, const ReceiptEntry& entry, 
   const View& view = message.view;
   return receipt && surely_alive(message) && !message.wanders && message.moves == 0 &&
          view.nonce_known && view.nonce == receipt->nonce && view.step <= call.asked_step &&
-         view.from_low > high;
+         leased_until(message) > high;
 }
 
 void Model::check_expired_handle(const Call& call, std::size_t index, const Turn& turn) {

@@ -79,6 +79,17 @@ void Model::lose_all(QueueRow& queue, const char* why) {
 
 // --- the directory ---
 
+// The shortest and the longest wait of a plan, "none 1000,3000", "equal 1000" or "full 1000".
+Range waits_of(std::string_view plan) {
+  if (plan.empty()) return {};
+  Range waits{INT64_MAX, 0};
+  for (std::size_t at = plan.find(' '); at != std::string_view::npos; at = plan.find(',', at + 1))
+    waits.widen(std::stoll(std::string(plan.substr(at + 1))));
+  if (plan.starts_with("equal")) waits.low -= waits.low / 2;
+  if (plan.starts_with("full")) waits.low = 0;
+  return waits;
+}
+
 std::uint32_t Model::add_queue(const QueueConfig& config) {
   QueueRow queue;
   queue.id = config.id;
@@ -91,6 +102,8 @@ std::uint32_t Model::add_queue(const QueueConfig& config) {
   queue.delay = exactly(config.delay());
   queue.wait = exactly(config.wait());
   queue.durability = number_of(config, Attribute::durability);
+  queue.backoff = waits_of(config.text(Attribute::backoff_plan));
+  queue.at_lease_end = config.dead_letter_at() == DeadLetterAt::lease_end;
   queue.replays.relaxed = queue.durability.high != 0;
   queue.replays.retention = number_of(config, Attribute::replay_retention);
   if (queue.replays.retention.low > 0 && !full_disks_.contains(raw(queue.owner)))
@@ -183,7 +196,8 @@ void Model::answered_create(const Call& call) {
     if (const auto known = deletions_.find(config.name); known != deletions_.end())
       check_name_waited(config, known->second);
     add_queue(config);
-    trace_->note("  queue {} is {} on shard {}", config.name, raw(config.id), raw(config.owner));
+    trace_->note("  queue {} is {} on shard {}, back-off \"{}\"", config.name, raw(config.id),
+                 raw(config.owner), config.text(Attribute::backoff_plan));
   } else {
     QueueRow& queue = queues_[found->second];
     if (queue.state == QueueRow::State::deleted && queue.deleted_step <= call.asked_step)
@@ -311,7 +325,8 @@ Model::Standing Model::standing(const Call& call, const Turn& turn,
           .ready = settled && view.from_high <= fired,
           .hidden = settled && view.from_low > decided_high(call, turn),
           .received = view.received.low > 0,
-          .never = view.received.high == 0};
+          .never = view.received.high == 0,
+          .backs_off = row(message).backoff.high > 0};
 }
 
 void Model::check_counts(const Call& call, const Turn& turn, QueueRow& queue,
@@ -331,7 +346,7 @@ void Model::check_counts(const Call& call, const Turn& turn, QueueRow& queue,
     const bool alive =
         surely_alive(message) && message.acked_step < step && is.settled && !message.wanders;
     add(visible, alive && is.ready, is.may_be_visible());
-    add(in_flight, alive && is.hidden && is.received, is.may_be_in_flight());
+    add(in_flight, alive && is.hidden && is.received && !is.backs_off, is.may_be_in_flight());
     add(delayed, alive && is.hidden && is.never, is.may_be_delayed());
   }
   // Messages that may have arrived from other queues.
@@ -425,8 +440,12 @@ void Model::check_peeked(const Call& call, const Turn& turn, const QueueRow& que
   const auto found = queue.by_seq.find(shown.seq);
   if (found == queue.by_seq.end()) return;
   const ModelMessage& message = messages_[found->second];
-  if (!surely_alive(message) || message.wanders || &row(message) != &queue) return;
+  if (!surely_alive(message) || &row(message) != &queue) return;
   const Standing is = standing(call, turn, message);
+  if (shown.state == State::visible && is.ready && surely_spent(queue, message))
+    trace_->broken("the last lease moves a message", "seq {} of queue {}, received {} times",
+                   shown.seq, raw(queue.id), shown.receive_count);
+  if (message.wanders) return;
   const bool fits = shown.state == State::visible     ? is.may_be_visible()
                     : shown.state == State::in_flight ? is.may_be_in_flight()
                     : shown.state == State::delayed   ? is.may_be_delayed()

@@ -203,7 +203,7 @@ TEST(CheckpointRecords, WithAValueThatNoVersionWroteAreRefused) {
   } cases[] = {
       {"places: the same number again",         0, 23, 0},
       {"states: FIFO is 0 or 1",                1, 20, 2},
-      {"states: grouped is 0 or 1",             1, 34, 2},
+      {"states: the flags have three bits",     1, 34, 8},
       {"times: first or not is 0 or 1",         2, 24, 2},
       {"segments: the same number again",       5, 22, 0},
       {"producers: an id of zero",              6, 20, 0},
@@ -241,7 +241,9 @@ TEST(CheckpointRecords, PartsOfACheckpointComeBackAsTheyWere) {
           .receive_count = static_cast<std::uint32_t>(random.any()),
           .nonce = static_cast<std::uint32_t>(random.any()),
           .group = random.below(2) == 1 ? TextKey{random.any() | 1, random.any()}
-                : TextKey{}
+                : TextKey{},
+          .waits = random.below(2) == 1,
+          .final_deadline = random.below(2) == 1
       });
     }
     TimesRecord times{

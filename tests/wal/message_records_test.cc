@@ -22,6 +22,7 @@ TEST(MessageRecords, BatchesComeBackInOrderWhateverTheirNumbers) {
     std::vector<ReceiveRecord> receives(n);
     std::vector<HeadRecord> heads(n);
     const bool reserved = random.below(2) == 0;
+    const bool waits = random.below(2) == 0, final = random.below(2) == 0;
     for (std::size_t i = 0; i < n; ++i) {
       deletes[i] = {queue, random.any() & seq_max};
       receives[i] = {queue,
@@ -30,7 +31,9 @@ TEST(MessageRecords, BatchesComeBackInOrderWhateverTheirNumbers) {
                      static_cast<std::uint32_t>(random.any()),
                      random.instant(),
                      random.instant(),
-                     random.instant()};
+                     random.instant(),
+                     waits,
+                     final};
       heads[i] = {QueueId{static_cast<std::uint32_t>(random.any())}, random.any() & seq_max,
                   reserved};
     }
@@ -77,6 +80,8 @@ TEST(MessageRecords, BatchesComeBackInOrderWhateverTheirNumbers) {
       EXPECT_EQ(got.deadline, want.deadline);
       EXPECT_EQ(got.first_received, want.first_received);
       EXPECT_EQ(got.last_received, want.last_received);
+      EXPECT_EQ(got.waits, waits);
+      EXPECT_EQ(got.final_deadline, final);
     }
     ASSERT_EQ(seen.purges.size(), 1u);
     EXPECT_EQ(seen.purges[0].below, purge.below);

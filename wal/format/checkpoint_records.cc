@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/base/mutant.h"
 #include "wal/format/record_codec.h"
 
 namespace pawl {
@@ -72,7 +73,11 @@ void read_tracked_messages(Decoder& in, RecordSink& sink) {
     entry.first_ms_before = read_u32(in);
     entry.receive_count = read_u32(in);
     entry.nonce = in.fixed<std::uint32_t>();
-    if (read_flag(in)) entry.group = read_key(in);
+    const auto flags = in.fixed<std::uint8_t>();
+    if ((flags & ~tracked_flags) != 0) in.fail();
+    if ((flags & tracked_grouped) != 0) entry.group = read_key(in);
+    entry.waits = (flags & tracked_waits) != 0;
+    entry.final_deadline = (flags & tracked_final) != 0;
     if (!in.ok()) return;
     record.entries.push_back(entry);
   }
@@ -211,7 +216,9 @@ std::size_t encode_tracked_messages(std::byte* out, QueueId queue, bool fifo,
     to.varint(entry.receive_count);
     to.fixed(entry.nonce);
     const bool grouped = entry.group != TextKey{};
-    to.fixed(static_cast<std::uint8_t>(grouped));
+    const bool final = entry.final_deadline && !MUTANT(forget_final_deadline);
+    const unsigned waits = (entry.waits ? tracked_waits : 0u) | (final ? tracked_final : 0u);
+    to.fixed(static_cast<std::uint8_t>((grouped ? tracked_grouped : 0u) | waits));
     if (grouped) write_key(to, entry.group);
   }
   return to.finish(RecordType::tracked_messages, 0, stream);

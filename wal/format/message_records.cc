@@ -2,6 +2,7 @@
 #include "wal/format/message_records.h"
 
 #include "core/base/check.h"
+#include "core/base/mutant.h"
 #include "wal/format/record_codec.h"
 
 namespace pawl {
@@ -17,7 +18,7 @@ void read_deletes(Decoder& in, RecordSink& sink) {
   }
 }
 
-void read_receives(Decoder& in, RecordSink& sink) {
+void read_receives(Decoder& in, std::uint16_t fields, RecordSink& sink) {
   ReceiveRecord record;
   record.queue = QueueId{in.fixed<std::uint32_t>()};
   const auto count = in.fixed<std::uint32_t>();
@@ -31,6 +32,8 @@ void read_receives(Decoder& in, RecordSink& sink) {
     record.last_received = instant(base);
     record.first_received = instant(in.delta(base));
     record.deadline = instant(in.delta(base));
+    record.waits = (fields & receive_waits) != 0;
+    record.final_deadline = (fields & receive_final) != 0;
     if (in.ok()) sink.receive(record);
   }
 }
@@ -114,6 +117,8 @@ std::size_t receives_bytes_max(std::size_t entries) {
 std::size_t encode_receives(std::byte* out, std::span<const ReceiveRecord> run,
                             std::uint64_t stream) {
   CHECK(!run.empty() && run.size() <= batch_max, "{}", run.size());
+  const bool final = run.front().final_deadline && !MUTANT(forget_final_deadline);
+  const int fields = (run.front().waits ? receive_waits : 0) | (final ? receive_final : 0);
   // The times of a batch lie close together, so each is stored as its distance from the last
   // receive.
   std::uint64_t base = bits(run.front().last_received);
@@ -124,6 +129,8 @@ std::size_t encode_receives(std::byte* out, std::span<const ReceiveRecord> run,
   to.fixed(base);
   for (std::size_t i = 0; i < run.size(); ++i) {
     const ReceiveRecord& record = run[i];
+    CHECK(record.waits == run.front().waits && record.final_deadline == run.front().final_deadline,
+          "seq {} differs from its run", record.seq);
     if (i > 0) to.delta(record.seq, run[i - 1].seq);
     to.fixed(record.nonce);
     to.varint(record.receive_count);
@@ -132,7 +139,7 @@ std::size_t encode_receives(std::byte* out, std::span<const ReceiveRecord> run,
     to.delta(bits(record.first_received), base);
     to.delta(bits(record.deadline), base);
   }
-  return to.finish(RecordType::receive, 0, stream);
+  return to.finish(RecordType::receive, static_cast<std::uint16_t>(fields), stream);
 }
 
 std::size_t heads_bytes_max(std::size_t entries) {

@@ -40,7 +40,7 @@ std::size_t encode_heads(std::byte* out, std::span<const HeadRecord> run, std::u
 
 // These read the body of a record, for wal/format/records.cc. The caller checks `in` afterwards.
 void read_deletes(Decoder& in, RecordSink& sink);
-void read_receives(Decoder& in, RecordSink& sink);
+void read_receives(Decoder& in, std::uint16_t fields, RecordSink& sink);
 void read_heads(Decoder& in, std::uint16_t fields, RecordSink& sink);
 void read_purge(Decoder& in, RecordSink& sink);
 void read_forget_transfer(Decoder& in, RecordSink& sink);

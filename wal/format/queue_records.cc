@@ -53,8 +53,9 @@ Result<void> read_config(Decoder& in, RecordSink& sink) {
 // An earlier program reads a config that does not use the numbers that it does not know.
 std::uint16_t numbers_of(const QueueConfig& config) {
   constexpr std::uint16_t in_every_record = 16;
-  const bool all = config.number(Attribute::lag_target) != 0;
-  return all ? std::uint16_t{number_attributes} : in_every_record;
+  std::uint16_t numbers = number_attributes;
+  while (numbers > in_every_record && config.numbers[numbers - 1] == 0) --numbers;
+  return numbers;
 }
 
 std::size_t config_bytes(const QueueConfig& config) {

@@ -107,6 +107,14 @@ inline constexpr std::uint16_t shared_fields = field_body_md5 | field_attributes
 
 // The bit of a HEADS' `fields`: all its entries have HeadRecord::reserved.
 inline constexpr std::uint16_t heads_reserved = 1 << 0;
+// The bits of an entry of TRACKED_MESSAGES.
+inline constexpr std::uint8_t tracked_grouped = 1 << 0;  // it has the key of its group
+inline constexpr std::uint8_t tracked_waits = 1 << 1;    // TrackedMessage::waits
+inline constexpr std::uint8_t tracked_final = 1 << 2;    // TrackedMessage::final_deadline
+inline constexpr std::uint8_t tracked_flags = 0x07;
+// The bits of a RECEIVE's `fields`, of all its messages: ReceiveRecord::waits, final_deadline.
+inline constexpr std::uint16_t receive_waits = 1 << 0;
+inline constexpr std::uint16_t receive_final = 1 << 1;
 
 // The bits of a REPLAY's `fields`: ReplayRecord::progress, ReplayTask::copies.
 inline constexpr std::uint16_t replay_progress = 1 << 0;

@@ -44,7 +44,7 @@ Result<void> read_record(const RecordHead& head, std::span<const std::byte> body
       read_deletes(in, sink);
       break;
     case RecordType::receive:
-      read_receives(in, sink);
+      read_receives(in, head.fields, sink);
       break;
     case RecordType::purge:
       read_purge(in, sink);

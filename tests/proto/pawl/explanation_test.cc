@@ -112,6 +112,19 @@ TEST_F(ExplanationTest, TellsUntilWhenASendIsTakenForItsRepetition) {
             "The queue has no such message yet: the last one sent has number 9.");
 }
 
+TEST_F(ExplanationTest, TellsWhatFollowsALease) {
+  queue_.apply({.attribute = Attribute::retry_backoff, .text = R"({"base":"1s"})"});
+  says("It was received 2 times and came back: by x-retry-backoff, receives return it in 7.0 s.",
+       {.state = State::delayed, .until = now + seconds(7), .receive_count = 2});
+  says("It is delayed: receives return it in 7.0 s.",
+       {.state = State::delayed, .until = now + seconds(7)});
+  allow_receives(2);
+  const PeekedMessage spent{.state = State::in_flight, .until = now, .receive_count = 2};
+  says("The next receive after that moves it to the dead-letter queue dead.", spent);
+  queue_.apply({.attribute = Attribute::dead_letter_at, .number = 1, .text = {}});
+  says("That moves it to the dead-letter queue dead.", spent);
+}
+
 TEST_F(ExplanationTest, TellsADeleteAnExpiryAndAPurgeApart) {
   PeekSlice slice{.newest = 90};
   const auto text = [&](Seq number) {
@@ -124,8 +137,9 @@ TEST_F(ExplanationTest, TellsADeleteAnExpiryAndAPurgeApart) {
   EXPECT_EQ(text(5), deleted);
   slice.gone = {.expired_below = 10, .below = 20, .purged = now - seconds(7)};
   EXPECT_TRUE(text(9).starts_with(expired)) << text(9);
-  EXPECT_TRUE(text(10).starts_with("It has left the queue: all messages below number 20 have, by "
-                                   "the purge 7.0 s ago or because they were older than 4 days; "))
+  EXPECT_TRUE(
+      text(10).starts_with("It has left the queue: all messages below number 20 have, by "
+                           "the purge 7.0 s ago or because they were older than 4 days; "))
       << text(10);
   EXPECT_EQ(text(20), deleted);
   slice.gone.purged = {};

@@ -29,10 +29,12 @@ constexpr Attribute attributes[] = {
     Attribute::durability,
     Attribute::replay_retention,
     Attribute::lag_target,
+    Attribute::dead_letter_at,
     Attribute::policy,
     Attribute::redrive_policy,
     Attribute::redrive_allow_policy,
     Attribute::kms_master_key_id,
+    Attribute::retry_backoff,
 };
 
 class QueueAttributesTest : public testing::Test {
@@ -71,6 +73,7 @@ TEST_F(QueueAttributesTest, EachHaveAName) {
   }
   EXPECT_EQ(name_of(Attribute::dead_letter_target), "RedrivePolicy");
   EXPECT_EQ(name_of(Attribute::max_receive_count), "RedrivePolicy");
+  EXPECT_EQ(name_of(Attribute::backoff_plan), "x-retry-backoff");
   EXPECT_EQ(name_of(Attribute::topic), "");
 }
 
@@ -87,6 +90,7 @@ TEST_F(QueueAttributesTest, AreWrittenAsTheyAreRead) {
       {"x-durability",              "memory",              Attribute::durability                 },
       {"x-replay-retention",        "60",                  Attribute::replay_retention           },
       {"x-lag-target",              "30",                  Attribute::lag_target                 },
+      {"x-dead-letter-at",          "lease-end",           Attribute::dead_letter_at             },
       {"ContentBasedDeduplication", "true",                Attribute::content_based_deduplication},
       {"DeduplicationScope",        "messageGroup",        Attribute::deduplication_scope        },
   };

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/shard/returns.h"
+
+#include "core/base/check.h"
+#include "core/base/mutant.h"
+#include "core/queue/retry_backoff.h"
+
+namespace pawl {
+namespace {
+
+using State = Slot::State;
+
+// Then a move is tried again that did not begin because too many others were under way.
+constexpr Duration crowded_pause = milliseconds(10);
+
+}  // namespace
+
+// The nonce differs in each delivery, so the waits of a message are independent of each other.
+Duration wait_after(const QueueConfig& config, const Slot& slot) {
+  if (slot.final_deadline) return Duration{0};
+  return backoff_wait(config.text(Attribute::backoff_plan), slot.receive_count,
+                      slot.seq << 32 ^ slot.nonce);
+}
+
+void Returns::timer_fired(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {
+  const State state = state_.slots[row].state;
+  CHECK(state == State::in_flight || state == State::delayed || state == State::moving,
+        "the timer of seq {} has fired in state {}", state_.slots[row].seq,
+        static_cast<int>(state));
+  if (state == State::in_flight) return lease_ended(queue, row, now, effects);
+  // A move that did not begin or was refused is tried again: no receive may ever come.
+  if (state == State::moving && move_if_spent(queue, row, now, effects)) return;
+  states_.show(queue, row);
+}
+
+void Returns::lease_ended(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {
+  state_.statistics.count(queue, QueueCounter::lease_expired);
+  if (give_back(queue, row, now, effects)) states_.record(state_.slots[row], effects);
+}
+
+void Returns::returned(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {
+  CHECK(state_.slots[row].queue == queue.id, "a slot of queue {}", raw(state_.slots[row].queue));
+  if (state_.slots[row].state == State::in_flight) {
+    state_.statistics.count(queue, QueueCounter::returned);
+    state_.slot(row).deadline = now;
+    state_.slot(row).final_deadline = false;
+    give_back(queue, row, now, effects);
+  } else if (!state_.slots[row].waits()) {
+    state_.slot(row).deadline = now;
+    state_.slot(row).final_deadline = queue.config->acts_at_lease_end();
+    states_.show(queue, row);
+  }
+}
+
+bool Returns::give_back(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {
+  if (move_if_spent(queue, row, now, effects)) return false;
+  const Slot& slot = state_.slots[row];
+  const Instant deadline = slot.deadline + wait_after(*queue.config, slot);
+  if (deadline <= now || MUTANT(forget_backoff)) {
+    states_.show(queue, row);
+    return false;
+  }
+  state_.statistics.count(queue, QueueCounter::backed_off);
+  states_.hide(queue, row, State::delayed, deadline);
+  state_.slot(row).final_deadline = true;
+  return true;
+}
+
+bool Returns::move_if_spent(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {
+  if (queue.config->dead_letter_at() != DeadLetterAt::lease_end ||
+      !transfers_.is_dead_letter(queue, state_.slots[row]) || MUTANT(forget_spent_lease))
+    return false;
+  states_.change_state(queue, row, State::visible);
+  std::uint32_t dead_letters = 0;
+  if (!transfers_.move_to_dead_letters(queue, row, dead_letters, now, effects))
+    states_.hide(queue, row, State::moving, now + crowded_pause);
+  return true;
+}
+
+}  // namespace pawl

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Returns: a message that its consumer has returned, or whose visibility timeout has ended, is
+// visible again at once, after the back-off of its queue, or not at all.
+//
+//   in_flight --returned, lease ended--> visible
+//                                     -> delayed, by x-retry-backoff, then visible
+//                                     -> moving: spent, with x-dead-letter-at=lease-end
+//
+// Units:  Instant, ms.
+// Owner:  core/shard/shard.h.
+#pragma once
+
+#include <cstdint>
+
+#include "core/queue/effects.h"
+#include "core/queue/queue.h"
+#include "core/shard/message_states.h"
+#include "core/shard/shard_state.h"
+#include "core/shard/transfers.h"
+
+namespace pawl {
+
+// The back-off of a received message, behind its deadline. The same after a restart.
+Duration wait_after(const QueueConfig& config, const Slot& slot);
+
+class Returns {
+ public:
+  Returns(ShardState& state, MessageStates& states, Transfers& transfers)
+      : state_(state), states_(states), transfers_(transfers) {}
+
+  // The timer of a tracked message has fired.
+  void timer_fired(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
+  // The visibility timeout of a received message has ended.
+  void lease_ended(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
+  // Its consumer has made it visible. The caller records its state.
+  void returned(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
+
+ private:
+  // The message is in flight, or was. True: it has a new deadline.
+  bool give_back(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
+  bool move_if_spent(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
+
+  ShardState& state_;
+  MessageStates& states_;
+  Transfers& transfers_;
+};
+
+}  // namespace pawl
