@@ -47,6 +47,7 @@ Result<Receipt> ReceiptRequests::receipt_of(const Queue& queue, const ReceiptEnt
 void ReceiptRequests::delete_messages(Queue& queue, Request& request, Instant now,
                                       Effects& effects) {
   request.durability = queue.config->durability();
+  counted_lease_ = Leases::none;
   for (ReceiptEntry& entry : request.receipts)
     entry.error = delete_message(queue, entry, request, now, effects);
   state_.statistics.count_deletes(queue);
@@ -81,10 +82,13 @@ Errc ReceiptRequests::delete_message(Queue& queue, const ReceiptEntry& entry, Re
 }
 
 void ReceiptRequests::count_delete(Queue& queue, const Receipt& receipt, IndexEntry indexed) {
+  if (indexed.is_lease() && indexed.lease() == counted_lease_)
+    return state_.statistics.done_alike(queue, receipt.seq);
+  counted_lease_ = indexed.is_lease() ? indexed.lease() : Leases::none;
   if (indexed.in_log())  // a crash lost the record of the delivery
     return state_.statistics.done(queue, receipt.seq, state_.statistics.now, 1, false);
   if (indexed.is_lease())
-    return state_.statistics.done(queue, receipt.seq, state_.leases[indexed.lease()].received, 1,
+    return state_.statistics.done(queue, receipt.seq, state_.leases[counted_lease_].received, 1,
                                   true);
   const Slot& slot = state_.slots[indexed.slot()];
   const bool in_time = slot.state == State::in_flight && slot.nonce == receipt.nonce;

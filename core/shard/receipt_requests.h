@@ -41,6 +41,7 @@ class ReceiptRequests {
   MessageStates& states_;
   Transfers& transfers_;
   Returns& returns_;
+  std::uint32_t counted_lease_ = Leases::none;  // of the delete before, in the same request
 };
 
 }  // namespace pawl

@@ -33,7 +33,7 @@ void Statistics::begin(Queue& queue) {
 void Statistics::count_deletes(Queue& queue) {
   if (deletes_.messages == 0) return;
   if (!MUTANT(forget_to_count_delete)) leave(queue, QueueCounter::deleted, deletes_.messages);
-  count(queue, QueueCounter::done_receives, deletes_.receives);
+  count(queue, QueueCounter::done_receives, deletes_.messages + deletes_.repeated);
   count(queue, QueueCounter::late_deletes, deletes_.late);
   count_held(queue);
   count_done();

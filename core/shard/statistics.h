@@ -65,18 +65,19 @@ class Statistics {
   // deliveries. `in_time`: its visibility timeout had not ended. count_deletes() counts those of a
   // request together.
   void done(Queue& queue, Seq seq, Instant received, std::uint32_t receives, bool in_time) {
-    ++deletes_.messages;
-    deletes_.receives += receives;
-    if (queue.stats != nullptr) {
-      if (seq < deletes_.sends.first || seq >= deletes_.sends.end) next_sends(queue, seq);
-      ++deletes_.of_sends;
-    }
+    count_sent(queue, seq);
+    deletes_.repeated += receives - 1;
     if (!in_time) {
       ++deletes_.late;
       return;
     }
     if (received != deletes_.received) count_held(queue);
     deletes_.received = received;
+    ++deletes_.held_as_long;
+  }
+  // The same for a message that was received once, in time, and with the message before it.
+  void done_alike(Queue& queue, Seq seq) {
+    count_sent(queue, seq);
     ++deletes_.held_as_long;
   }
   void count_deletes(Queue& queue);
@@ -92,13 +93,19 @@ class Statistics {
  private:
   // Deletes of the present request; the latest `held_as_long` of them were received at `received`.
   struct Deletes {
-    std::uint64_t messages = 0, receives = 0, late = 0;
+    std::uint64_t messages = 0, repeated = 0, late = 0;  // `repeated`: receives but the first ones
     Instant received;
     std::uint64_t held_as_long = 0;
     SendMarks::Sends sends;  // the latest `of_sends` of them came with these
     std::uint64_t of_sends = 0;
   };
 
+  void count_sent(Queue& queue, Seq seq) {
+    ++deletes_.messages;
+    if (queue.stats == nullptr) return;
+    if (seq < deletes_.sends.first || seq >= deletes_.sends.end) next_sends(queue, seq);
+    ++deletes_.of_sends;
+  }
   void count_held(Queue& queue);
   void count_done();
   void next_sends(const Queue& queue, Seq seq);
