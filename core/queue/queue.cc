@@ -18,7 +18,7 @@ Duration grain_of(Duration retention) {
 
 void SendTimes::fit() {
   buckets_.fit();
-  usage_.set(buckets_.capacity() * sizeof(Bucket));
+  usage_.set(buckets_.capacity() * sizeof(Bucket) + marks_.capacity() * sizeof(Mark));
 }
 
 bool SendTimes::note(Seq seq, Instant sent, Duration retention) {
@@ -26,8 +26,9 @@ bool SendTimes::note(Seq seq, Instant sent, Duration retention) {
   const bool begins = buckets_.empty() || sent - buckets_.back().opened >= grain;
   if (begins) {
     buckets_.push_back({.first = seq, .opened = sent, .last = sent});
-    usage_.set(buckets_.capacity() * sizeof(Bucket));
+    usage_.set(buckets_.capacity() * sizeof(Bucket) + marks_.capacity() * sizeof(Mark));
   }
+  if (marked_ && (marks_.empty() || sent > marks_.back().last)) mark(seq, sent);
   buckets_.back().last = std::max(buckets_.back().last, sent);
   end_ = seq + 1;
   return begins;
@@ -40,6 +41,7 @@ void SendTimes::forget_below(Seq oldest) {
 
 void SendTimes::clear() {
   buckets_.clear();
+  marks_.clear();
   fit();
 }
 
@@ -84,6 +86,40 @@ Seq SendTimes::expire(Instant now, Duration retention) {
   }
   if (below != 0) fit();
   return below;
+}
+
+void SendTimes::mark(Seq first, Instant now) {
+  CHECK(marks_.empty() || marks_.back().first < first, "seq {} comes twice", first);
+  if (marks_.size() == marks_max) join_marks(now);
+  CHECK(marks_.size() < marks_max, "{} marks are left", marks_.size());
+  const std::size_t before = marks_.capacity();
+  marks_.push_back({first, now, now});
+  if (marks_.capacity() != before) fit();
+}
+
+void SendTimes::join_marks(Instant now) {
+  std::size_t kept = 1;
+  for (std::size_t i = 1; i < marks_.size(); ++i) {
+    Mark& before = marks_[kept - 1];
+    const Mark& mark = marks_[i];
+    if (mark.last - before.begin > Duration{(now - mark.last).ms / 2})
+      marks_[kept++] = mark;
+    else
+      before.last = mark.last;
+  }
+  marks_.resize(kept);
+  if (kept == marks_max) marks_.erase(marks_.begin());
+}
+
+SendTimes::Sends SendTimes::around(Seq seq) const {
+  const auto next = std::ranges::upper_bound(marks_, seq, {}, &Mark::first);
+  const Seq end = next == marks_.end() ? seq_max + 1 : next->first;
+  if (next == marks_.begin()) return {.first = 0, .end = end};
+  const Mark& mark = *(next - 1);
+  CHECK(mark.first <= seq && seq < end, "seq {} from {} to {}", seq, mark.first, end);
+  return {.first = mark.first,
+          .end = end,
+          .at = mark.begin + Duration{(mark.last - mark.begin).ms / 2}};
 }
 
 void AgedArrivals::add(Instant sent, Seq seq, const SeqIndex* index) {

@@ -19,7 +19,6 @@
 #include <cstdint>
 
 #include "core/base/time.h"
-#include "core/queue/send_marks.h"
 
 namespace pawl {
 
@@ -125,13 +124,10 @@ struct QueueSums {
 };
 
 struct QueueStats {
-  // `marks_bytes`: counts the bytes of the marks.
-  QueueStats(Instant begin, std::uint64_t& marks_bytes)
-      : marks(marks_bytes), send_rate(begin), delete_rate(begin) {}
+  explicit QueueStats(Instant begin) : send_rate(begin), delete_rate(begin) {}
 
   QueueSums sums;
   LeaseTimes leases;
-  SendMarks marks;
   Rate send_rate, delete_rate;
 };
 

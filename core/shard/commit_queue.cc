@@ -39,7 +39,6 @@ void CommitQueue::sent(Queue& queue, Seq first, QueueCounter came, bool at_once,
 // for each source file that it enters.
 inline void CommitQueue::count(const Queue& queue, QueueCounter came, std::uint64_t messages,
                                Instant now) {
-  if (queue.stats != nullptr) queue.stats->marks.note(queue.next_seq - messages, now);
   QueueSums* const own = queue.stats == nullptr ? &state_.statistics.others : &queue.stats->sums;
   for (QueueSums* const sums : {own, &state_.statistics.all}) {
     sums->counters[static_cast<std::size_t>(came)] += messages;

@@ -23,7 +23,8 @@ void Statistics::created(const QueueConfig& config) {
 void Statistics::begin(Queue& queue) {
   CHECK(queue.stats == nullptr, "queue {} is counted twice", raw(queue.id));
   if (labelled_.has(queue.id)) {
-    queue.stats = std::make_unique<QueueStats>(now, marks_bytes_);
+    queue.stats = std::make_unique<QueueStats>(now);
+    queue.times.keep_marks();
     ++stats_;
   }
   sums_of(queue).begin(queue.index.size(), now);
@@ -54,7 +55,7 @@ void Statistics::count_done() {
 
 void Statistics::next_sends(const Queue& queue, Seq seq) {
   count_done();
-  deletes_.sends = queue.stats->marks.around(seq);
+  deletes_.sends = queue.times.around(seq);
 }
 
 void Statistics::delivered(Queue& queue, std::span<const Delivery> deliveries) {

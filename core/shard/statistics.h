@@ -5,8 +5,8 @@
 // Counting begins when recovery has ended; what the log repeats is not counted again.
 //
 // Units:  ms.
-// Limits: ShardLimits::labelled_queues_max queues of the server, 376 bytes each, and up to 3 KiB of
-//         marks.
+// Limits: ShardLimits::labelled_queues_max queues of the server, 336 bytes each; SendTimes has the
+//         marks of their sends.
 // Owner:  core/shard/shard_state.h; every part counts what it does.
 #pragma once
 
@@ -88,7 +88,7 @@ class Statistics {
   using Queues = std::unordered_map<std::uint32_t, std::unique_ptr<Queue>>;
   void check(const Queues& queues) const;
 
-  std::size_t memory() const { return stats_ * sizeof(QueueStats) + marks_bytes_; }
+  std::size_t memory() const { return stats_ * sizeof(QueueStats); }
 
  private:
   // Deletes of the present request; the latest `held_as_long` of them were received at `received`.
@@ -96,7 +96,7 @@ class Statistics {
     std::uint64_t messages = 0, repeated = 0, late = 0;  // `repeated`: receives but the first ones
     Instant received;
     std::uint64_t held_as_long = 0;
-    SendMarks::Sends sends;  // the latest `of_sends` of them came with these
+    SendTimes::Sends sends;  // the latest `of_sends` of them came with these
     std::uint64_t of_sends = 0;
   };
 
@@ -114,7 +114,6 @@ class Statistics {
   LabelledQueues labelled_;
   Deletes deletes_;
   std::size_t stats_ = 0;
-  std::uint64_t marks_bytes_ = 0;  // of all SendMarks
 };
 
 }  // namespace pawl

@@ -140,7 +140,8 @@ bool BinaryConnection::carry_on(PendingBinaryCall& call, BinaryCall::Next next) 
 
 // Call it before the response is written.
 void BinaryConnection::count(const PendingBinaryCall& call) {
-  host().requests().note_binary(call.binary.op(), host().now_us() - call.begun_us);
+  const std::size_t row = static_cast<std::size_t>(call.binary.op()) % RequestCounts::binary_ops;
+  host().requests().binary[row].note(host().now_us() - call.begun_us);
   if (call.binary.status() != Status::ok) [[unlikely]]
     host().requests().note_binary_error(call.binary.op(), name_of(call.binary.status()));
 }

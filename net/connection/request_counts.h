@@ -43,9 +43,6 @@ struct RequestCounts {
 
   void note_http(std::string_view protocol, std::string_view op, std::string_view error,
                  std::uint64_t us);
-  void note_binary(BinaryOp op, std::uint64_t us) {
-    binary[static_cast<std::size_t>(op) % binary_ops].note(us);
-  }
   void note_binary_error(BinaryOp op, std::string_view error);
   void add(const RequestCounts& other);
   // Requests of this protocol and operation that had an error.
