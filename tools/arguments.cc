@@ -7,7 +7,7 @@
 #include <charconv>
 #include <system_error>
 
-#include "tools/suggest.h"
+#include "proto/text/suggest.h"
 
 namespace pawl {
 namespace {

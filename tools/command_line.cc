@@ -10,7 +10,7 @@
 
 #include "core/base/check.h"
 #include "core/base/format.h"
-#include "tools/suggest.h"
+#include "proto/text/suggest.h"
 
 namespace pawl {
 namespace {

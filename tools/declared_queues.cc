@@ -18,8 +18,8 @@
 #include "proto/sqs/queue_attributes.h"
 #include "proto/text/duration.h"
 #include "proto/text/json_value.h"
+#include "proto/text/suggest.h"
 #include "proto/text/text.h"
-#include "tools/suggest.h"
 #include "tools/toml_text.h"
 
 namespace pawl {

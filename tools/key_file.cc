@@ -12,7 +12,7 @@
 #include <cstring>
 #include <vector>
 
-#include "tools/suggest.h"
+#include "proto/text/suggest.h"
 #include "tools/toml_text.h"
 
 namespace pawl {

@@ -13,6 +13,7 @@
 #include "proto/aws/call_types.h"
 #include "proto/sqs/backoff.h"
 #include "proto/text/json_value.h"
+#include "proto/text/suggest.h"
 #include "proto/text/text.h"
 
 namespace pawl {
@@ -122,8 +123,19 @@ const Row* find(Attribute attribute) {
   return row == std::end(table) ? nullptr : row;
 }
 
+// SQS has no names that begin with "x-": the text tells the nearest of pawl's, or all.
+std::string own_names(std::string_view name) {
+  if (!name.starts_with("x-")) return {};
+  std::vector<std::string> names;
+  for (const Row& row : table)
+    if (row.name.starts_with("x-")) names.emplace_back(row.name);
+  const std::string nearest = suggestion(name, names);
+  return nearest.empty() ? " There are " + join_texts(names, ", ") + "." : nearest;
+}
+
 bool refuse_name(std::string_view name, Refusal& refusal) {
-  return refusal.because(F::invalid_attribute_name, "Unknown Attribute {}.", shown(name));
+  return refusal.because(F::invalid_attribute_name, "Unknown Attribute {}.{}", shown(name),
+                         own_names(name));
 }
 
 bool refuse_value(std::string_view name, Refusal& refusal) {

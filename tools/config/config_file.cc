@@ -17,10 +17,10 @@
 
 #include "core/base/check.h"
 #include "core/base/format.h"
+#include "proto/text/suggest.h"
 #include "proto/text/text.h"
 #include "tools/config/serve_keys.h"
 #include "tools/declared_queues.h"
-#include "tools/suggest.h"
 #include "tools/toml_text.h"
 
 namespace pawl {

@@ -9,8 +9,8 @@
 #include <cstdlib>
 
 #include "core/base/check.h"
+#include "proto/text/suggest.h"
 #include "tools/config/serve_keys.h"
-#include "tools/suggest.h"
 
 namespace pawl {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "net/events/event_code.h"
+#include "proto/text/suggest.h"
 #include "tools/commands.h"
 #include "tools/printer.h"
-#include "tools/suggest.h"
 
 namespace pawl {
 namespace {

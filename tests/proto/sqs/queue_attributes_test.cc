@@ -106,6 +106,16 @@ TEST_F(QueueAttributesTest, AreWrittenAsTheyAreRead) {
   }
 }
 
+TEST_F(QueueAttributesTest, NameTheNearestOfPawlsOwn) {
+  read("x-retry-backof", "{}");
+  EXPECT_EQ(refusal_.text, R"(Unknown Attribute x-retry-backof. Did you mean "x-retry-backoff"?)");
+  read("x-colour", "red");
+  EXPECT_TRUE(refusal_.text.starts_with("Unknown Attribute x-colour. There are x-durability, "))
+      << refusal_.text;
+  read("Colour", "red");
+  EXPECT_EQ(refusal_.text, "Unknown Attribute Colour.");
+}
+
 TEST_F(QueueAttributesTest, HaveTheRangesOfSqs) {
   const struct {
     const char* name;
@@ -161,7 +171,7 @@ TEST_F(QueueAttributesTest, ThatCanBeSetAreListedOnce) {
 
 TEST_F(QueueAttributesTest, ThatAreComputedOrUnknownCannotBeSet) {
   for (const char* name : {"QueueArn", "CreatedTimestamp", "ApproximateNumberOfMessages", "All",
-                           "visibilityTimeout", "x-unknown"}) {
+                           "visibilityTimeout", "unknown"}) {
     read(name, "1");
     EXPECT_EQ(refusal_.fault, SqsFault::invalid_attribute_name) << name;
     EXPECT_EQ(refusal_.text, "Unknown Attribute " + std::string(name) + ".");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/suggest.h"
+#include "proto/text/suggest.h"
 
 #include <fmt/core.h>
 
@@ -12,12 +12,12 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t word_max = 64;
+constexpr std::size_t suggested_word_max = 64;
 
 // The number of insertions, deletions, substitutions and swaps of neighbours between two words
 // (optimal string alignment).
-std::size_t distance(std::string_view a, std::string_view b) {
-  CHECK(a.size() <= word_max, "a word of {} characters", a.size());
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  CHECK(a.size() <= suggested_word_max, "a word of {} characters", a.size());
   std::vector<std::vector<std::size_t>> at(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) at[i][0] = i;
   for (std::size_t j = 0; j <= b.size(); ++j) at[0][j] = j;
@@ -34,11 +34,11 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
-  if (word.size() > word_max) return {};
+  if (word.size() > suggested_word_max) return {};
   std::string_view best;
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
-    std::size_t d = distance(word, candidate);
+    std::size_t d = edit_distance(word, candidate);
     if (word.size() >= 2 && std::string_view(candidate).starts_with(word)) d = 1;
     if (d >= best_distance) continue;
     best = candidate;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Suggestions for mistyped words: verbs, flags, configuration keys.
+// Suggestions for mistyped words: verbs, flags, configuration keys, attributes.
+//
+// Limits: none is made for a word of over 64 characters.
 #pragma once
 
 #include <span>
