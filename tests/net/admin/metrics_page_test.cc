@@ -112,7 +112,7 @@ TEST_F(ChosenMetricsTest, RefuseNamesThatAreUnknown) {
 TEST_F(ChosenMetricsTest, AreOpenMetricsByAccept) {
   const std::string text = asked("", "application/openmetrics-text; version=1.0.0");
   EXPECT_EQ(page_->content_type(), "application/openmetrics-text; version=1.0.0; charset=utf-8");
-  EXPECT_TRUE(text.ends_with("\npawl_delivery_seconds_count 0\n# EOF\n"));
+  EXPECT_TRUE(text.ends_with("\npawl_message_done_seconds_count 0\n# EOF\n"));
   EXPECT_TRUE(text.contains("\n# TYPE pawl_messages_sent counter\npawl_messages_sent_total{"));
   EXPECT_TRUE(text.contains("\n# TYPE pawl_turns counter\npawl_turns_total{"));
   EXPECT_TRUE(text.contains("pawl_delivery_seconds_bucket{le=\"60.0\"} 0\n"));

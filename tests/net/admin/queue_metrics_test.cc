@@ -69,6 +69,7 @@ TEST_F(QueueMetricsTest, SumTheOthersAndAllShards) {
     slice_.shard.others.sums.counters[0] = 5;
     slice_.shard.all.sums.counters[0] = 9;
     slice_.shard.delivery_times.note(milliseconds(7));
+    slice_.shard.done_times.note(milliseconds(40));
   }
   slice_.now = now;
   const std::string all = text();
@@ -80,7 +81,10 @@ TEST_F(QueueMetricsTest, SumTheOthersAndAllShards) {
   EXPECT_TRUE(has(all, R"(pawl_delivery_seconds_bucket{le="0.005"} 0)"));
   EXPECT_TRUE(has(all, R"(pawl_delivery_seconds_bucket{le="0.01"} 2)"));
   EXPECT_TRUE(has(all, R"(pawl_delivery_seconds_bucket{le="+Inf"} 2)"));
-  EXPECT_TRUE(all.ends_with("pawl_delivery_seconds_sum 0.014\npawl_delivery_seconds_count 2\n"));
+  EXPECT_TRUE(all.contains("pawl_delivery_seconds_sum 0.014\npawl_delivery_seconds_count 2\n"));
+  EXPECT_TRUE(has(all, R"(pawl_message_done_seconds_bucket{le="0.05"} 2)"));
+  EXPECT_TRUE(
+      all.ends_with("pawl_message_done_seconds_sum 0.08\npawl_message_done_seconds_count 2\n"));
 }
 
 // Prometheus refuses a text with a family in two places, or a series twice.
