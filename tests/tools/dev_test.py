@@ -3,6 +3,7 @@
 """`pawl serve --dev`: a server for the tests of a program, which leaves nothing behind."""
 
 import concurrent.futures
+import fcntl
 import json
 import os
 import pathlib
@@ -69,6 +70,19 @@ class DevPawl:
             "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "AmazonSQS." + action, **(headers or {})})
         with urllib.request.urlopen(request, timeout=10) as answer:
             return json.loads(answer.read() or "{}")
+
+
+def wait_until_free(path):
+    """The kernel frees the lock of a killed server with its ring, which may take some 40 ms after the end of the process."""
+    end = time.monotonic() + 10
+    with open(path, encoding="ascii") as file:
+        while True:
+            try:
+                return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
 
 
 def signed_by(key_id):
@@ -301,6 +315,7 @@ class Dev(unittest.TestCase):
         with DevPawl(self.place):
             self.assertIn(killed[0], self.left(), "it may be that of a server that starts")
         path = os.path.join(self.place, killed[0])
+        wait_until_free(os.path.join(path, "LOCK"))
         os.utime(path, (time.time() - 120,) * 2)
         with DevPawl(self.place):
             self.assertNotIn(killed[0], self.left())
