@@ -7,14 +7,12 @@ import gzip
 import http.client
 import json
 import re
-import shutil
 import sys
-import tempfile
 import unittest
 import urllib.parse
 import zlib
 
-from dev_test import DevPawl
+from metrics_test import Served
 
 try:
     from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -116,14 +114,7 @@ def series_of(text):
     return sorted(line.rsplit(" ", 1)[0] for line in text.splitlines() if line and not line.startswith("#"))
 
 
-class MetricsFormats(unittest.TestCase):
-    def start(self, *words):
-        place = tempfile.mkdtemp(prefix="metrics-test-")
-        self.addCleanup(shutil.rmtree, place, ignore_errors=True)
-        server = DevPawl(place, *words)
-        self.pawl = server.__enter__()
-        self.addCleanup(server.__exit__, None, None, None)
-
+class MetricsFormats(Served):
     def make(self, *names, **attributes):
         return [self.pawl.call("CreateQueue", QueueName=name, Attributes=attributes)["QueueUrl"] for name in names]
 

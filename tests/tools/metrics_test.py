@@ -21,7 +21,9 @@ PAGE = (ROOT / "tools/METRICS.md").read_text()
 OTHER = "__other__"
 
 
-class Metrics(unittest.TestCase):
+class Served(unittest.TestCase):
+    """A development server, once a test has started it."""
+
     def start(self, *words):
         place = tempfile.mkdtemp(prefix="metrics-test-")
         self.addCleanup(shutil.rmtree, place, ignore_errors=True)
@@ -29,6 +31,8 @@ class Metrics(unittest.TestCase):
         self.pawl = server.__enter__()
         self.addCleanup(server.__exit__, None, None, None)
 
+
+class Metrics(Served):
     def make(self, name, **attributes):
         return self.pawl.call("CreateQueue", QueueName=name, Attributes=attributes)["QueueUrl"]
 
