@@ -18,6 +18,10 @@ Duration grain_of(Duration retention) {
 
 void SendTimes::fit() {
   buckets_.fit();
+  count_bytes();
+}
+
+void SendTimes::count_bytes() {
   usage_.set(buckets_.capacity() * sizeof(Bucket) + marks_.capacity() * sizeof(Mark));
 }
 
@@ -26,7 +30,7 @@ bool SendTimes::note(Seq seq, Instant sent, Duration retention) {
   const bool begins = buckets_.empty() || sent - buckets_.back().opened >= grain;
   if (begins) {
     buckets_.push_back({.first = seq, .opened = sent, .last = sent});
-    usage_.set(buckets_.capacity() * sizeof(Bucket) + marks_.capacity() * sizeof(Mark));
+    count_bytes();
   }
   if (marked_ && (marks_.empty() || sent > marks_.back().last)) mark(seq, sent);
   buckets_.back().last = std::max(buckets_.back().last, sent);
@@ -94,7 +98,7 @@ void SendTimes::mark(Seq first, Instant now) {
   CHECK(marks_.size() < marks_max, "{} marks are left", marks_.size());
   const std::size_t before = marks_.capacity();
   marks_.push_back({first, now, now});
-  if (marks_.capacity() != before) fit();
+  if (marks_.capacity() != before) count_bytes();
 }
 
 void SendTimes::join_marks(Instant now) {

@@ -100,6 +100,7 @@ class SendTimes {
   };
 
   void fit();
+  void count_bytes();
   void mark(Seq first, Instant now);
   void join_marks(Instant now);
 

@@ -60,10 +60,10 @@ struct Slot {
   std::uint32_t next_in_group = 0;
   std::uint32_t prev_in_group = 0;
 
-  // A just returned message alternates with messages never received; it does not precede all of
-  // them.
   // It was received, and waits for its next delivery.
   bool waits() const { return state == State::delayed && receive_count > 0; }
+  // A just returned message alternates with messages never received; it does not precede all of
+  // them.
   bool just_returned(Instant now) const { return now - deadline < seconds(1); }
   // This returned message is delivered before the oldest one never received, `fresh`.
   // `chose_returned`: the last such choice was a returned message.

@@ -10,7 +10,7 @@ namespace {
 
 using State = Slot::State;
 
-// Then a move is tried again that did not begin because too many others were under way.
+// Pause before the next try of a move that could not begin: too many others were under way.
 constexpr Duration crowded_pause = milliseconds(10);
 
 }  // namespace
@@ -67,8 +67,7 @@ bool Returns::give_back(Queue& queue, std::uint32_t row, Instant now, Effects& e
 }
 
 bool Returns::move_if_spent(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {
-  if (queue.config->dead_letter_at() != DeadLetterAt::lease_end ||
-      !transfers_.is_dead_letter(queue, state_.slots[row]) || MUTANT(forget_spent_lease))
+  if (!transfers_.moves_by_itself(queue, state_.slots[row]) || MUTANT(forget_spent_lease))
     return false;
   states_.change_state(queue, row, State::visible);
   std::uint32_t dead_letters = 0;

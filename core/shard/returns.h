@@ -36,7 +36,7 @@ class Returns {
   void returned(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
 
  private:
-  // The message is in flight, or was. True: it has a new deadline.
+  // The message is in flight. True: it waits now, with a new deadline.
   bool give_back(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
   bool move_if_spent(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
 

@@ -26,7 +26,6 @@ ShardState::ShardState(const ShardIdentity& own, const ShardLimits& limits_given
       limits(limits_given),
       upgraded(own.upgraded),
       deleted_names(limits.deleted_name_wait),
-      statistics(limits.labelled_queues_max, start),
       pages(std::min(PagePool::spares_max, limits.spare_bytes / sizeof(PagePool::Page))),
       slots(limits.slots_max,
             std::max<std::size_t>(1, limits.spare_bytes / Slab<Slot>::block_bytes())),
@@ -34,7 +33,8 @@ ShardState::ShardState(const ShardIdentity& own, const ShardLimits& limits_given
       timers(Instant{std::max<std::int64_t>(1, start.ms) - 1},
              std::min(TimerWheel::sweep_slack, limits.spare_bytes / sizeof(TimerEntry)),
              std::min(TimerWheel::spares_max, limits.spare_bytes / TimerWheel::chunk_bytes)),
-      leases(slots.write(), timers, timer_lease, limits.spare_bytes) {
+      leases(slots.write(), timers, timer_lease, limits.spare_bytes),
+      statistics(limits.labelled_queues_max, start) {
   CHECK(own.shards >= 1 && own.shards <= shards_max, "{} shards", own.shards);
   CHECK(limits.first_number >= 1 && limits.first_number <= seq_max, "{}", limits.first_number);
   CHECK(raw(own.id) < own.shards, "shard {} of {}", raw(own.id), own.shards);

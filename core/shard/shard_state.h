@@ -172,7 +172,6 @@ struct ShardState {
   WrittenBy<std::uint64_t, SendHistory> fifo_bytes;             // other state of FIFO queues
   WrittenBy<std::uint64_t, Retention, ShardState> times_bytes;  // SendTimes and AgedArrivals
   WrittenBy<std::uint64_t, Reclaimer, ShardState> kept_bytes;   // tasks and messages set aside
-  Statistics statistics;  // each part counts what it does to messages
   PagePool pages;  // written by the index of every queue, and by the shard at the start of a turn
   WrittenBy<std::unordered_map<std::uint32_t, std::unique_ptr<Queue>>, ShardState> queues;
   WrittenBy<Slab<Slot>, MessageStates, ShardState> slots;
@@ -180,6 +179,7 @@ struct ShardState {
   WrittenBy<Leases, MessageStates> leases;  // reserves rows of `slots`
   WrittenBy<RecentReceives, ReceiveRequests> recent_receives;
   WrittenBy<bool, Shard> stopping;  // the server is stopping: no transfer begins
+  Statistics statistics;            // each part counts what it does to messages
 
  private:
   Queue* latest_ = nullptr;  // the queue found last

@@ -281,8 +281,7 @@ void StateRestorer::resume(Queue& queue, std::uint32_t row, Instant passed) {
   Slot& slot = state_.slot(row);
   // A dead letter that was not received here has a receive count, but no nonce.
   const bool ended = slot.nonce != 0 && !slot.was_waiting && slot.deadline <= passed;
-  if (ended && queue.config->dead_letter_at() == DeadLetterAt::lease_end &&
-      transfers_.is_dead_letter(queue, slot)) {
+  if (ended && transfers_.moves_by_itself(queue, slot)) {
     states_.show(queue, row);
     return states_.hide(queue, row, State::moving, passed);  // its timer begins the move
   }

@@ -42,6 +42,10 @@ class Transfers {
 
   // --- at the source ---
   bool is_dead_letter(const Queue& queue, const Slot& slot) const;
+  // A dead letter that moves without a receive, by x-dead-letter-at.
+  bool moves_by_itself(const Queue& queue, const Slot& slot) const {
+    return queue.config->dead_letter_at() == DeadLetterAt::lease_end && is_dead_letter(queue, slot);
+  }
   // Begins the move of a dead letter, the `dead_letters`th of a receive. False: not now.
   bool move_to_dead_letters(Queue& queue, std::uint32_t row, std::uint32_t& dead_letters,
                             Instant now, Effects& effects);
