@@ -222,7 +222,8 @@ void RecordAppender::append(std::span<const SegmentRecord> segments, Instant now
 
 void RecordAppender::append_receives(const Effects& effects) {
   const auto kind = [](const ReceiveRecord& record) {
-    return std::tuple(record.queue, record.waits, record.final_deadline);
+    return std::tuple(record.queue, record.waits, record.final_deadline, record.cancelled,
+                      record.aged_apart);
   };
   in_runs_alike(std::span<const ReceiveRecord>(effects.receives), kind, [this](auto run) {
     frames_.commit(

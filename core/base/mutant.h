@@ -105,6 +105,12 @@ enum class Mutant : std::uint8_t {
   forget_backoff,            // a returned message is visible at once, whatever its queue's policy
   forget_spent_lease,        // the end of its last lease does not move a message
   forget_final_deadline,     // a record does not tell that no back-off follows its deadline
+  forget_cancel,             // a message cancelled in flight is not deleted when it comes back
+  forget_cancel_mark,        // a record does not tell that a message in flight is cancelled
+  forget_cancel_record,      // the log has no record of a cancelled message
+  forget_reschedule,         // the log has no record of a new delivery time
+  count_snooze,              // a delivery returned as uncounted counts
+  forget_delivery_age,       // the retention of a delayed message counts from its send
   skip_peeked_message,       // a slice of a peek begins behind its first message
   // Work of a part that nothing arms: of the log (LogPart), or of the shard (ShardPart).
   forget_to_arm_checkpoint,  // a checkpoint is due, or its manifest

@@ -51,9 +51,10 @@ enum class Errc : std::uint8_t {
   unauthorized,             // the caller lacks permission
   queue_deleted_recently,   // create: the name's queue was deleted less than 60 s ago
   message_numbers_used_up,  // send, move: every message number of the queue was given out once
+  message_in_flight,        // cancel, reschedule: a consumer has the message, or it is on its way
+  message_id_invalid,  // cancel, reschedule: not an id of a message that was sent to this queue
 };
-inline constexpr std::size_t errc_count =
-    static_cast<std::size_t>(Errc::message_numbers_used_up) + 1;
+inline constexpr std::size_t errc_count = static_cast<std::size_t>(Errc::message_id_invalid) + 1;
 
 // The name of an Errc, for logs.
 std::string_view name_of(Errc code);

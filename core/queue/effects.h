@@ -47,6 +47,8 @@ struct SendRecord {
   bool relocated = false;  // an existing message, moved within the log
   ProducerKey producer = {};
   MessageId subscription = {};  // in place of the content's
+  bool aged_apart = false;      // of Slot: `deliver_at` is the begin of its retention
+  bool own_delay = false;       // FIFO: the delay of its queue does not apply
 };
 
 // A number that a FIFO topic has given to a published message.
@@ -58,7 +60,7 @@ struct NumberRecord {
 };
 
 // The whole delivery state of one message, absolute, so that recovery is idempotent. Also written
-// for a change of visibility.
+// for a change of visibility, and with a receive count of 0 for a new delivery time.
 struct ReceiveRecord {
   QueueId queue = QueueId::none;
   Seq seq = 0;
@@ -67,8 +69,8 @@ struct ReceiveRecord {
   Instant deadline;  // when the message is visible again
   Instant first_received;
   Instant last_received;
-  bool waits = false;           // not in flight any more: it waits for its next delivery
-  bool final_deadline = false;  // of Slot
+  bool waits = false;  // not in flight any more: it waits for its next delivery
+  bool final_deadline = false, cancelled = false, aged_apart = false;  // of Slot
 };
 
 struct DeleteRecord {

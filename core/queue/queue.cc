@@ -171,6 +171,20 @@ Seq AgedArrivals::expire(Instant now, Duration retention) {
   return seq;
 }
 
+void AgedArrivals::remove(Instant sent, Seq seq) {
+  CHECK(seq != 0 && seq <= seq_max, "seq {}", seq);
+  entries_.erase({sent.ms, seq});
+  count();
+}
+
+std::vector<Seq> AgedArrivals::numbers() const {
+  std::vector<Seq> numbers;
+  numbers.reserve(entries_.size());
+  for (const Entry& entry : entries_) numbers.push_back(entry.second);
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
 // --- Queue ---
 
 void Queue::count_kept() {

@@ -111,9 +111,10 @@ class SendTimes {
   UsageCounter usage_;
 };
 
-// Messages from another queue that keep their age, by send time. Their send times do not follow
-// their numbers, so each has an entry of 48 bytes. Entries of deleted messages are found
-// incrementally as others are added.
+// Messages whose ages do not follow their numbers, by the times from which their retention counts:
+// those from another queue that keep their age, and delayed ones whose retention counts from their
+// delivery time. Each has an entry of 48 bytes. Entries of deleted messages are found incrementally
+// as others are added.
 class AgedArrivals {
  public:
   using Entry = std::pair<std::int64_t, Seq>;  // sent ms, number
@@ -127,6 +128,8 @@ class AgedArrivals {
   Instant next_expiry(Duration retention) const;
   // The number of a message past retention, or 0.
   Seq expire(Instant now, Duration retention);
+  void remove(Instant sent, Seq seq);
+  std::vector<Seq> numbers() const;  // rising
   // Copies entries behind `after` whose messages exist, and sets `after` to the last entry
   // examined. Examines at most `most`. True: there are no more.
   bool copy_behind(Entry& after, const SeqIndex* index, std::size_t& most,
@@ -191,9 +194,9 @@ struct TrackedMessage {
   std::uint32_t first_ms_before = 0;
   std::uint32_t receive_count = 0;
   std::uint32_t nonce = 0;
-  TextKey group;                // zero: none
-  bool waits = false;           // it was received, and waits for its next delivery
-  bool final_deadline = false;  // of Slot
+  TextKey group;       // zero: none
+  bool waits = false;  // it was received, and waits for its next delivery
+  bool final_deadline = false, cancelled = false, aged_apart = false;  // of Slot
   bool operator==(const TrackedMessage&) const = default;
 };
 
@@ -221,7 +224,7 @@ struct Queue {
   std::vector<ReplayTask>
       replays;  // in order of number, at most replays_kept; the last may be running
   SendTimes times;
-  std::unique_ptr<AgedArrivals> aged;  // from the first dead letter of another queue on
+  std::unique_ptr<AgedArrivals> aged;  // from the first message with an age of its own on
   // Messages whose bodies cannot be read, in rising order of number. The queue continues without
   // them; their records stay in the log, and the next startup tries them again.
   std::vector<TrackedMessage> set_aside;
@@ -235,6 +238,8 @@ struct Queue {
   Seq low = 1;  // messages below are deleted: purged or past retention
   // Messages below are past retention; those from `low` on are deleted in the next turns.
   Seq expired = 0;
+  Seq swept = 0;             // messages below that are still there have Slot::aged_apart
+  bool keeps_apart = false;  // since its first message with Slot::aged_apart
   std::uint64_t in_flight = 0;
   std::uint64_t delayed = 0;
   std::uint64_t slots = 0;    // messages with a slot
@@ -258,6 +263,9 @@ struct Queue {
     const Seq first = index.size() == 0 ? seq_max : index.oldest();
     return set_aside.empty() ? first : std::min(first, set_aside.front().seq);
   }
+  // All messages below are gone, or go in the next turns.
+  Seq gone_below() const { return keeps_apart ? low : std::max(low, expired); }
+  void keep_apart(Slot& slot) { slot.aged_apart = keeps_apart = true; }
   // The index for `aged`; null if messages are set aside, which the index lacks.
   const SeqIndex* all_there() const { return set_aside.empty() ? &index : nullptr; }
   // The numbers are used up: the queue still delivers messages but never accepts one again.

@@ -41,8 +41,11 @@ enum class Attribute : std::uint8_t {
   // Internal: the scope in force at its last change, and the time of that change in ms (0: never).
   deduplication_scope_before = 14,
   deduplication_scope_since = 15,
-  lag_target = 16,      // seconds; 0: deliveries are never late
-  dead_letter_at = 17,  // a DeadLetterAt
+  lag_target = 16,         // seconds; 0: deliveries are never late
+  dead_letter_at = 17,     // a DeadLetterAt
+  max_delay = 18,          // seconds; 0: SQS's 900 s
+  max_visibility = 19,     // seconds; 0: SQS's 12 h
+  attribute_channel = 20,  // an AttributeChannel
   // texts
   policy = 32,
   redrive_policy = 33,
@@ -56,7 +59,7 @@ enum class Attribute : std::uint8_t {
   retry_backoff = 39,
   backoff_plan = 40,  // of x-retry-backoff: core/queue/retry_backoff.h
 };
-inline constexpr std::size_t number_attributes = 18;
+inline constexpr std::size_t number_attributes = 21;
 constexpr bool is_text(Attribute a) { return static_cast<std::uint8_t>(a) >= 32; }
 
 inline constexpr Duration dedup_window = seconds(300);
@@ -76,6 +79,16 @@ inline constexpr std::array<std::string_view, 3> durability_words = {"fsync", "a
 // queue: instead of the next receive, or as soon as it is visible again.
 enum class DeadLetterAt : std::int64_t { receive = 0, lease_end = 1 };
 inline constexpr std::array<std::string_view, 3> dead_letter_at_words = {"receive", "lease-end"};
+
+// Where a sender may write pawl's own system attributes: among the system attributes alone, or also
+// among the message attributes, for clients that pass no system attributes on.
+enum class AttributeChannel : std::int64_t { system = 0, message = 1 };
+inline constexpr std::array<std::string_view, 3> attribute_channel_words = {"system", "message"};
+
+inline constexpr Duration delay_max_default = seconds(900);
+inline constexpr Duration visibility_max_default = seconds(12 * 3600);
+inline constexpr Duration delay_max = seconds(2 * 366 * 86'400);  // of x-max-delay
+inline constexpr Duration visibility_max = seconds(30 * 86'400);  // of x-max-visibility
 
 // A queue by account and name, for uses where the queue may be deleted and created again with
 // another id.
@@ -118,8 +131,8 @@ struct QueueConfig {
   std::string name;
   Instant created;
   Instant modified;
-  std::array<std::int64_t, number_attributes> numbers{0, 1'048'576, 345'600, 0, 30, -1, 1, 0, 0,
-                                                      0, 0,         0,       0, 0,  0,  0, 0, 0};
+  std::array<std::int64_t, number_attributes> numbers{
+      0, 1'048'576, 345'600, 0, 30, -1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   std::vector<std::pair<Attribute, std::string>> texts;  // sorted, set attributes only
   Tags tags;
   std::vector<std::shared_ptr<const TopicRow>> rows;  // by number; shared with the previous config
@@ -147,6 +160,21 @@ struct QueueConfig {
 
   bool is_fifo() const { return number(Attribute::fifo_queue) == 1; }
   Durability durability() const { return Durability{number(Attribute::durability)}; }
+  // The longest delay of a message. Where x-max-delay sets it, the retention of a delayed message
+  // counts from its delivery time.
+  Duration delay_limit() const {
+    return ages_from_delivery() ? seconds(number(Attribute::max_delay)) : delay_max_default;
+  }
+  bool ages_from_delivery() const { return number(Attribute::max_delay) > 0; }
+  // From a delivery to the end of its last visibility timeout.
+  Duration visibility_limit() const {
+    const std::int64_t own = number(Attribute::max_visibility);
+    return own > 0 ? seconds(own) : visibility_max_default;
+  }
+  bool takes_own_among_attributes() const {
+    return number(Attribute::attribute_channel) ==
+           static_cast<std::int64_t>(AttributeChannel::message);
+  }
   Duration delay() const { return seconds(number(Attribute::delay_seconds)); }
   Duration retention() const { return seconds(number(Attribute::message_retention_period)); }
   Duration replay_retention() const { return seconds(number(Attribute::replay_retention)); }

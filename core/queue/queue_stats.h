@@ -29,6 +29,7 @@ enum class QueueCounter : std::uint8_t {
   // messages that left; each is counted once
   deleted,        // by a consumer
   expired,        // past the retention
+  cancelled,      // by its id
   dead_lettered,  // to the dead-letter queue
   redriven,       // to another queue by a message move task
   purged,         // by PurgeQueue or DeleteQueue

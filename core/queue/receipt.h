@@ -53,6 +53,9 @@ Result<Receipt> open_old(const Secret& secret, const ReceiptHandle& handle);
 
 // The id users see for a message: recomputed from its queue and number, never stored.
 MessageId message_id(const Secret& secret, QueueId queue, Seq seq);
+// The number of the message of this queue with the id; 0: the id is of no message of the queue. The
+// hash of the id is undone, so it takes the same time in a queue of any size, and no memory.
+Seq seq_of_id(const Secret& secret, QueueId queue, const MessageId& id);
 // The text form: 8-4-4-4-12 hex digits.
 std::array<char, 36> uuid_text(const MessageId& id);
 

@@ -95,7 +95,7 @@ struct Content {
 inline constexpr std::size_t notification_bytes_max = 32 << 10;
 
 struct SendEntry {
-  // in; a FIFO queue needs a group and a dedup_id, and allows only the queue's delay
+  // in; a FIFO queue needs a group and a dedup_id, and has its own delay unless it has x-max-delay
   Content content;
   Duration delay = queue_default;
   std::uint64_t sequence = 0;  // the producer's, if Request::producer names one
@@ -118,12 +118,25 @@ struct FanOutTarget {
   bool duplicate = false;
 };
 
+// A message by the handle of a delivery, or by its id: then a delete cancels the message, and a
+// change of visibility sets the time of its next delivery.
 struct ReceiptEntry {
+  enum class By : std::uint8_t {
+    handle,
+    id,                 // a message that is not in flight
+    id_even_in_flight,  // delete only: one in flight ends when its consumer gives it back
+  };
   // in
   ReceiptHandle handle{};
+  MessageId id{};
+  By by = By::handle;
+  // change_visibility by a handle: the delivery does not count, and the message is in flight no
+  // more; it waits for `visibility`.
+  bool uncounted = false;
   Duration visibility{0};  // change_visibility only
   // out; if proto/ has set it (a handle that does not parse), core ignores the entry
   Errc error = Errc::ok;
+  bool cancelled = false;  // out, delete by id: false: the message was gone
 };
 
 // A delivered message. core fills the first part; the shard loop adds the members from the log.
@@ -247,6 +260,7 @@ struct PeekedMessage {
   Seq behind = 0;  // FIFO: the message of its group that it waits for; 0: none
   // In flight: who received it; zeros: it is not among the last receives.
   ConsumerAddress consumer{};
+  bool cancelled = false;  // in flight: it ends when its consumer gives it back
   // FIFO: until then a send with its MessageDeduplicationId adds no message.
   Instant deduplicates_until;
   // Standard queue, visible, with a MessageGroupId: the state of its tenant.

@@ -48,6 +48,9 @@ struct Slot {
   bool unsettled : 1 = false;
   bool was_waiting : 1 = false;     // during recovery: was `delayed`, after a receive
   bool final_deadline : 1 = false;  // no back-off follows: it was one, or the consumer set it
+  bool cancelled : 1 = false;       // in flight: it ends when its consumer gives it back
+  // Its retention counts from its first delivery time, by Queue::aged.
+  bool aged_apart : 1 = false;
   Seq seq = 0;
   Instant deadline;                   // when it is or became visible
   Instant since;                      // last received; if never received: sent, or 0

@@ -56,6 +56,7 @@ struct Transfer : KeptContent {
   std::uint32_t receive_count = 0;
   Instant first_received;
   Instant last_received;
+  Instant ages_from;  // from then its retention counts; 0: from `sent`
   std::string origin;
   std::array<char, 36> uuid{};
 };

@@ -84,7 +84,7 @@ bool CheckpointSlicer::slice_queue(const ConfigPtr& config, CheckpointSlice& out
   if (walk_.part == Part::producers) {
     if (!slice_producers(queue, out, left)) return false;
     walk_.part = Part::messages;
-    walk_.seq = std::max(queue.low, queue.expired);
+    walk_.seq = queue.gone_below();
   }
   return slice_messages(queue, out, left);
 }
@@ -93,9 +93,8 @@ void CheckpointSlicer::slice_settings(const Queue& queue, CheckpointSlice& out) 
   if (!MUTANT(forget_head)) out.heads.push_back({queue.id, queue.next_seq});
   if (queue.reserved > queue.next_seq) out.heads.push_back({queue.id, queue.reserved, true});
   // Messages past retention are left out even if they are not deleted yet: their sending times are
-  // no longer stored.
-  out.purges.push_back(
-      {.queue = queue.id, .below = std::max(queue.low, queue.expired), .at = Instant{}});
+  // no longer stored. Among messages with Slot::aged_apart, slice_messages() does it.
+  out.purges.push_back({.queue = queue.id, .below = queue.gone_below(), .at = Instant{}});
   // Apart from it: a purge ends deduplication, retention does not.
   if (queue.purged_at > Instant{})
     out.purges.push_back({.queue = queue.id, .below = 0, .at = queue.purged_at});
@@ -113,7 +112,7 @@ void CheckpointSlicer::slice_settings(const Queue& queue, CheckpointSlice& out) 
 // They are kept for the next startup, until they would have gone in any case.
 void CheckpointSlicer::forget_set_aside(Queue& queue, std::vector<LogPos>& freed) {
   std::erase_if(queue.set_aside, [&](const TrackedMessage& message) {
-    const bool gone = message.seq < std::max(queue.low, queue.expired);
+    const bool gone = message.seq < queue.gone_below();
     if (gone) freed.push_back(message.position);
     return gone;
   });
@@ -166,6 +165,7 @@ bool CheckpointSlicer::slice_messages(const Queue& queue, CheckpointSlice& out, 
     add_set_aside(seq);
     walk_.seq = seq + 1;
     const IndexEntry indexed = queue.index.find(seq);
+    if (queue.keeps_apart && seq < queue.expired && !states_.is_apart(indexed)) continue;
     if (indexed.in_log()) {
       index_entries.entries.push_back({seq, indexed.position()});
       continue;

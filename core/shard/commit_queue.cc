@@ -73,7 +73,8 @@ void CommitQueue::appended(Effects& effects, Lsn lsn) {
       // message must not be noted again.
       if (record.carried.receive_count > 0 && !queue->config->is_fifo()) {
         if (!MUTANT(forget_dead_letter_age))
-          retention_.aged_of(*queue).add(record.sent, record.seq, queue->all_there());
+          retention_.aged_of(*queue).add(record.aged_apart ? record.deliver_at : record.sent,
+                                         record.seq, queue->all_there());
         retention_.arm_retention(*queue);
       }
     } else {

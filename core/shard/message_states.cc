@@ -197,6 +197,7 @@ void MessageStates::change_state(Queue& queue, std::uint32_t row, State state) {
   if (state == State::moving) ++queue.leaving;
   CHECK(queue.delayed + queue.leaving <= queue.slots, "{} delayed, {} leaving of {}", queue.delayed,
         queue.leaving, queue.slots);
+  if (slot.aged_apart && slot.receive_count == 0) retention_.aged_apart(queue, slot, before, state);
   slot.state = state;
   if (slot.group != 0) {
     CHECK(queue.groups != nullptr, "seq {} is in a group of none", slot.seq);
@@ -277,8 +278,10 @@ void MessageStates::delay_anew(Queue& queue, Instant now) {
     if (slot.state == State::sent) {
       slot.deadline = deadline;
     } else if (waits && deadline > now) {
+      if (queue.config->ages_from_delivery()) queue.keep_apart(slot);
       hide(queue, indexed.slot(), State::delayed, deadline);
     } else if (slot.state == State::delayed) {
+      slot.deadline = deadline;
       show(queue, indexed.slot());
     }
   });
@@ -347,7 +350,9 @@ TrackedMessage MessageStates::tracked_message_of(const Queue& queue, Seq seq,
           .nonce = slot.nonce,
           .group = slot.group == 0 ? TextKey{} : queue.groups->name_of(slot.group),
           .waits = slot.waits(),
-          .final_deadline = slot.final_deadline};
+          .final_deadline = slot.final_deadline,
+          .cancelled = slot.cancelled,
+          .aged_apart = slot.aged_apart};
 }
 
 void MessageStates::record(const Slot& slot, Effects& effects) const {
@@ -360,7 +365,9 @@ void MessageStates::record(const Slot& slot, Effects& effects) const {
                               .first_received = slot.first_received(),
                               .last_received = slot.since,
                               .waits = slot.waits(),
-                              .final_deadline = slot.final_deadline});
+                              .final_deadline = slot.final_deadline,
+                              .cancelled = slot.cancelled,
+                              .aged_apart = slot.aged_apart});
 }
 
 }  // namespace pawl

@@ -13,6 +13,7 @@
 #include "core/queue/effects.h"
 #include "core/queue/request.h"
 #include "core/shard/long_polls.h"
+#include "core/shard/retention.h"
 #include "core/shard/shard_state.h"
 
 namespace pawl {
@@ -23,7 +24,8 @@ inline constexpr std::uint32_t restoring_max = UINT32_MAX;
 
 class MessageStates {
  public:
-  MessageStates(ShardState& state, LongPolls& polls) : state_(state), polls_(polls) {}
+  MessageStates(ShardState& state, LongPolls& polls, Retention& retention)
+      : state_(state), polls_(polls), retention_(retention) {}
 
   // --- slots ---
   std::uint32_t take_slot(Queue& queue, Seq seq, Slot::State state, LogPos position);
@@ -75,6 +77,11 @@ class MessageStates {
   void relocated(QueueId queue, Seq seq, LogPos position);
   void set_position(Queue& queue, Seq seq, IndexEntry indexed, LogPos position);
 
+  // Its retention does not follow its number.
+  bool is_apart(IndexEntry indexed) const {
+    return indexed.is_slot() && state_.slots[indexed.slot()].aged_apart;
+  }
+
   // --- records ---
   // The message has a slot or a lease.
   TrackedMessage tracked_message_of(const Queue& queue, Seq seq, IndexEntry indexed) const;
@@ -87,6 +94,7 @@ class MessageStates {
 
   ShardState& state_;
   LongPolls& polls_;
+  Retention& retention_;
   std::uint64_t set_aside_ = 0;
   std::vector<std::uint32_t> ended_;  // see end_lease()
 };

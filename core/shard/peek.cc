@@ -69,6 +69,7 @@ Found from_slot(const ShardState& state, const Queue& queue, const Slot& slot) {
   if (message.state == Peeked::delayed || message.state == Peeked::in_flight)
     message.until = slot.deadline;
   if (message.receive_count > 0) message.first_received = slot.first_received();
+  message.cancelled = slot.cancelled;
   if (message.state == Peeked::in_flight)
     message.consumer = state.recent_receives->consumer_of(slot.nonce);
   if (slot.group == 0) return found;
@@ -116,7 +117,7 @@ Found next_from(const ShardState& state, const Queue& queue, Seq seq) {
 
 PeekSlice::Gone gone_from(const Queue& queue) {
   return {.expired_below = queue.expired,
-          .below = std::max(queue.low, queue.expired),
+          .below = queue.gone_below(),
           .purged = std::max(queue.purged_at, Instant{}),
           .by_age = queue.aged != nullptr};
 }

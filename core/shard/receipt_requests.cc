@@ -10,8 +10,8 @@
 namespace pawl {
 namespace {
 
-constexpr Duration visibility_total_max = seconds(12 * 3600);
 using State = Slot::State;
+using By = ReceiptEntry::By;
 
 }  // namespace
 
@@ -49,7 +49,8 @@ void ReceiptRequests::delete_messages(Queue& queue, Request& request, Instant no
   request.durability = queue.config->durability();
   counted_lease_ = Leases::none;
   for (ReceiptEntry& entry : request.receipts)
-    entry.error = delete_message(queue, entry, request, now, effects);
+    entry.error = entry.by == By::handle ? delete_message(queue, entry, request, now, effects)
+                                         : by_id_.cancel(queue, entry, now, effects);
   state_.statistics.count_deletes(queue);
   if (transfers_.holds_deletes_of(request)) return;  // transfers_.answer_deletes() does it
   // Also when nothing was left to delete: the delete before this one may not be durable yet.
@@ -111,12 +112,17 @@ Errc ReceiptRequests::delete_set_aside(Queue& queue, const Receipt& receipt, Eff
 
 void ReceiptRequests::change_visibility(Queue& queue, Request& request, Instant now,
                                         Effects& effects) {
-  for (ReceiptEntry& entry : request.receipts) entry.error = change_one(queue, entry, now, effects);
   // The response waits for the record: a consumer relies on the message of a group staying hidden;
-  // after a crash another consumer would get it too early.
-  const bool any =
-      std::ranges::find(request.receipts, Errc::ok, &ReceiptEntry::error) != request.receipts.end();
-  effects.replies.push_back({&request, any && queue.config->is_fifo()});
+  // after a crash another consumer would get it too early. A new delivery time is a promise too, and
+  // so is a delivery that does not count.
+  const bool fifo = queue.config->is_fifo();
+  bool waits = false;
+  for (ReceiptEntry& entry : request.receipts) {
+    entry.error = entry.by == By::handle ? change_one(queue, entry, now, effects)
+                                         : by_id_.reschedule(queue, entry, now, effects);
+    waits |= entry.error == Errc::ok && (fifo || entry.by != By::handle || entry.uncounted);
+  }
+  effects.replies.push_back({&request, waits});
 }
 
 Errc ReceiptRequests::change_one(Queue& queue, const ReceiptEntry& entry, Instant now,
@@ -134,22 +140,53 @@ Errc ReceiptRequests::change_one(Queue& queue, const ReceiptEntry& entry, Instan
     return Errc::receipt_expired;
   }
   if (slot.state == State::moving) return Errc::message_gone;
+  if (entry.uncounted)
+    return give_back_uncounted(queue, row, receipt->nonce, entry.visibility, now, effects);
   if (slot.receive_count == 0) {  // a crash lost the record of the delivery
+    if (slot.state == State::delayed && !slot.final_deadline) states_.show(queue, row);
     slot.nonce = receipt->nonce;
     slot.set_received(1, now, now);
   }
   // An old handle of a standard queue works too, as on AWS.
   if (slot.nonce != receipt->nonce && MUTANT(ignore_old_handle)) return Errc::ok;
-  if (now - slot.since + entry.visibility > visibility_total_max)
+  if (now - slot.since + entry.visibility > queue.config->visibility_limit())
     return Errc::visibility_beyond_max;
   if (entry.visibility.ms > 0) {
     states_.hide(queue, row, State::in_flight, now, entry.visibility);
     slot.final_deadline = queue.config->acts_at_lease_end();
-  } else {
-    returns_.returned(queue, row, now, effects);
+  } else if (!returns_.returned(queue, row, now, effects)) {
+    return Errc::ok;
   }
-  if (slot.state != State::moving) states_.record(slot, effects);
+  states_.record(slot, effects);
   return Errc::ok;
+}
+
+// The consumer could not begin, so the delivery does not count. One that has ended already counted.
+Errc ReceiptRequests::give_back_uncounted(Queue& queue, std::uint32_t row, std::uint32_t nonce,
+                                          Duration wait, Instant now, Effects& effects) {
+  Slot& slot = state_.slot(row);
+  if (wait > queue.config->visibility_limit()) return Errc::visibility_beyond_max;
+  if (slot.state != State::in_flight || slot.nonce != nonce) return Errc::receipt_expired;
+  if (returns_.end_if_cancelled(queue, row, effects)) return Errc::ok;
+  state_.statistics.count(queue, QueueCounter::returned);
+  if (!MUTANT(count_snooze)) uncount(slot);
+  slot.deadline = now + wait;
+  slot.final_deadline = true;
+  if (wait.ms > 0) {
+    states_.hide(queue, row, State::delayed, slot.deadline);
+  } else {
+    states_.show(queue, row);
+  }
+  states_.record(slot, effects);
+  return Errc::ok;
+}
+
+void ReceiptRequests::uncount(Slot& slot) {
+  CHECK(slot.state == State::in_flight, "seq {} is not in flight", slot.seq);
+  if (slot.receive_count > 0 && !MUTANT(count_undelivered)) --slot.receive_count;
+  if (slot.receive_count > 0) return;
+  slot.since = Instant{};
+  slot.first_ms_before = 0;
 }
 
 // --- a delivery that reached nobody ---
@@ -170,11 +207,8 @@ void ReceiptRequests::undeliver(Queue& queue, Request& request, Instant now, Eff
     Slot& slot = state_.slot(row);
     CHECK(slot.seq == receipt->seq, "seq {} is in the slot of seq {}", receipt->seq, slot.seq);
     if (slot.nonce != receipt->nonce || slot.state != State::in_flight) continue;
-    if (slot.receive_count > 0 && !MUTANT(count_undelivered)) --slot.receive_count;
-    if (slot.receive_count == 0) {
-      slot.since = Instant{};
-      slot.first_ms_before = 0;
-    }
+    if (returns_.end_if_cancelled(queue, row, effects)) continue;
+    uncount(slot);
     slot.deadline = now;
     slot.final_deadline = queue.config->acts_at_lease_end();
     states_.show(queue, row);

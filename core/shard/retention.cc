@@ -30,35 +30,34 @@ void Retention::arm_retention(Queue& queue, Instant due) {
   state_.timers.arm(due, timer_retention, raw(queue.id), ++queue.retention_generation);
 }
 
-void Retention::expire_retention(Queue& queue, Instant now, Effects& effects) {
-  CHECK(queue.config != nullptr, "queue {} is not in the directory", raw(queue.id));
-  const Duration retention = queue.config->retention();
-  std::size_t left = state_.limits.retired_a_turn;
-  for (; left > 0 && queue.aged; --left) {
-    const Seq seq = queue.aged->expire(now, retention);
-    if (seq == 0) break;
-    if (queue.index.find(seq).absent()) continue;
-    states_.erase(queue, seq, effects.freed);
-    effects.deletes.push_back({queue.id, seq});
-    state_.statistics.leave(queue, QueueCounter::expired);
+// --- ages that count from the delivery time ---
+
+void Retention::aged_apart(Queue& queue, const Slot& slot, Slot::State before, Slot::State after) {
+  using State = Slot::State;
+  CHECK(slot.aged_apart && slot.receive_count == 0, "seq {} has been received", slot.seq);
+  if (after == State::visible) {
+    aged_of(queue).add(slot.deadline, slot.seq, queue.all_there());
+    arm_retention(queue);
+  } else if (before == State::visible && after == State::delayed && queue.aged) {
+    queue.aged->remove(slot.deadline, slot.seq);
   }
-  queue.expired = std::max(queue.expired, queue.times.expire(now, retention));
-  const std::uint64_t before = queue.index.size();
-  Seq seq = queue.index.oldest();
-  for (; left > 0 && seq != 0 && seq < queue.expired; --left) {
-    states_.erase(queue, seq, effects.freed);
-    seq = queue.index.first_from(seq + 1);
+}
+
+void Retention::add_missing(Queue& queue) {
+  if (!queue.keeps_apart) return;
+  std::vector<std::pair<Seq, Instant>> received;
+  queue.index.for_each([&](Seq seq, IndexEntry indexed) {
+    if (!indexed.is_slot()) return;
+    const Slot& slot = state_.slots[indexed.slot()];
+    CHECK(slot.seq == seq, "seq {} is in the slot of seq {}", seq, slot.seq);
+    if (slot.aged_apart && slot.receive_count > 0)
+      received.emplace_back(seq, slot.first_received());
+  });
+  if (received.empty()) return;
+  const std::vector<Seq> known = queue.aged ? queue.aged->numbers() : std::vector<Seq>();
+  for (const auto& [seq, at] : received) {
+    if (!std::ranges::binary_search(known, seq)) aged_of(queue).add(at, seq, queue.all_there());
   }
-  const bool more = seq != 0 && seq < queue.expired;
-  const Seq below = more ? seq : queue.expired;
-  queue.low = std::max(queue.low, below);
-  if (const std::uint64_t gone = before - queue.index.size(); gone > 0) {
-    state_.statistics.leave(queue, QueueCounter::expired, gone);
-    // Recorded, so that a longer retention set later does not bring them back after a restart.
-    effects.purges.push_back({.queue = queue.id, .below = below, .at = Instant{}});
-  }
-  if (!more && left > 0) return arm_retention(queue);
-  arm_retention(queue, now + milliseconds(1));
 }
 
 }  // namespace pawl

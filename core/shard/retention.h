@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Retention: the end of messages that have been in a queue for its retention period.
+// Retention: the ages of a queue's messages, and the timer for the oldest.
 //
-//   armed --timer--> expire_retention --more, or a later bucket--> armed again
+//   armed --timer--> Expiry::expire() --more, or a later bucket--> armed again
 //
-// A queue has one timer for its oldest bucket of send times (SendTimes).
+// A queue has one timer for its oldest bucket of send times (SendTimes), or for its oldest message
+// with an age of its own (AgedArrivals).
 //
 // Units:  Instant and Duration are ms.
-// Limits: ShardLimits::retired_a_turn messages a turn.
 // Owner:  core/shard/shard.h.
 #pragma once
 
-#include "core/queue/effects.h"
-#include "core/shard/message_states.h"
 #include "core/shard/shard_state.h"
 
 namespace pawl {
 
 class Retention {
  public:
-  Retention(ShardState& state, MessageStates& states) : state_(state), states_(states) {}
+  explicit Retention(ShardState& state) : state_(state) {}
 
   // Arms the queue's timer for its oldest message.
   void arm_retention(Queue& queue);
-  void expire_retention(Queue& queue, Instant now, Effects& effects);
+  void arm_retention(Queue& queue, Instant due);
   AgedArrivals& aged_of(Queue& queue);
+  // A message with Slot::aged_apart, never received, changes from `before` to `after`; its deadline
+  // is that of `before`, or when it becomes visible.
+  void aged_apart(Queue& queue, const Slot& slot, Slot::State before, Slot::State after);
+  // After recovery: a received message without an entry ages from its first receive.
+  void add_missing(Queue& queue);
 
  private:
-  void arm_retention(Queue& queue, Instant due);
-
   ShardState& state_;
-  MessageStates& states_;
 };
 
 }  // namespace pawl

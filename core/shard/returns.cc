@@ -38,21 +38,34 @@ void Returns::lease_ended(Queue& queue, std::uint32_t row, Instant now, Effects&
   if (give_back(queue, row, now, effects)) states_.record(state_.slots[row], effects);
 }
 
-void Returns::returned(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {
+bool Returns::returned(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {
   CHECK(state_.slots[row].queue == queue.id, "a slot of queue {}", raw(state_.slots[row].queue));
   if (state_.slots[row].state == State::in_flight) {
     state_.statistics.count(queue, QueueCounter::returned);
     state_.slot(row).deadline = now;
     state_.slot(row).final_deadline = false;
+    if (end_if_cancelled(queue, row, effects)) return false;
     give_back(queue, row, now, effects);
   } else if (!state_.slots[row].waits()) {
     state_.slot(row).deadline = now;
     state_.slot(row).final_deadline = queue.config->acts_at_lease_end();
     states_.show(queue, row);
   }
+  return state_.slots[row].state != State::moving;
+}
+
+bool Returns::end_if_cancelled(Queue& queue, std::uint32_t row, Effects& effects) {
+  if (!state_.slots[row].cancelled || MUTANT(forget_cancel)) return false;
+  const Seq seq = state_.slots[row].seq;
+  CHECK(state_.slots[row].state == State::in_flight, "seq {} is not in flight", seq);
+  states_.erase(queue, seq, effects.freed);
+  effects.deletes.push_back({queue.id, seq});
+  state_.statistics.leave(queue, QueueCounter::cancelled);
+  return true;
 }
 
 bool Returns::give_back(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {
+  if (end_if_cancelled(queue, row, effects)) return false;
   if (move_if_spent(queue, row, now, effects)) return false;
   const Slot& slot = state_.slots[row];
   const Instant deadline = slot.deadline + wait_after(*queue.config, slot);

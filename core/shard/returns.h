@@ -5,6 +5,7 @@
 //   in_flight --returned, lease ended--> visible
 //                                     -> delayed, by x-retry-backoff, then visible
 //                                     -> moving: spent, with x-dead-letter-at=lease-end
+//                                     -> deleted: it was cancelled meanwhile
 //
 // Units:  Instant, ms.
 // Owner:  core/shard/shard.h.
@@ -32,8 +33,10 @@ class Returns {
   void timer_fired(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
   // The visibility timeout of a received message has ended.
   void lease_ended(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
-  // Its consumer has made it visible. The caller records its state.
-  void returned(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
+  // Its consumer has made it visible. True: the caller records its state.
+  bool returned(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
+  // The message is in flight no more. True: it was cancelled, and is deleted.
+  bool end_if_cancelled(Queue& queue, std::uint32_t row, Effects& effects);
 
  private:
   // The message is in flight. True: it waits now, with a new deadline.

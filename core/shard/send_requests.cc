@@ -109,7 +109,9 @@ bool SendRequests::send_in_order(Queue& queue, SendEntry& entry, Instant now, Ef
                                          : DeduplicationScope::queue;
     if (is_duplicate(queue, entry, key_by(other), now)) return true;
   }
-  return send_first(queue, entry, dedup, config.delay(), now, effects);
+  const bool own = entry.delay.ms >= 0 && config.ages_from_delivery();
+  const Duration delay = own ? entry.delay : config.delay();
+  return send_first(queue, entry, dedup, delay, now, effects);
 }
 
 bool SendRequests::send_first(Queue& queue, SendEntry& entry, const TextKey& key, Duration delay,
@@ -214,8 +216,22 @@ SendRecord* SendRequests::send_one(Queue& queue, SendEntry& entry, Duration dela
   // Made where it stays: to copy one is 12 ns.
   SendRecord& record = effects.sends.emplace_back(queue.id, entry.seq, now, now + delay);
   record.content = &entry.content;
+  if (queue.config->ages_from_delivery()) note_own_time(queue, entry, delay, record);
   record.subscription = entry.content.subscription;
   return &record;
+}
+
+// A delayed message ages from its delivery time where x-max-delay says so. In a FIFO queue, a delay
+// of its own stays when that of the queue changes.
+void SendRequests::note_own_time(Queue& queue, const SendEntry& entry, Duration delay,
+                                 SendRecord& record) {
+  record.aged_apart = delay.ms > 0;
+  record.own_delay = queue.config->is_fifo() && entry.delay.ms >= 0;
+  if (!record.aged_apart && !record.own_delay) return;
+  Slot& slot = state_.slot(queue.index.find(entry.seq).slot());
+  CHECK(slot.seq == entry.seq, "seq {} is in the slot of seq {}", entry.seq, slot.seq);
+  if (record.aged_apart) queue.keep_apart(slot);
+  if (record.own_delay) slot.since = Instant{};
 }
 
 bool SendRequests::is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Instant now) {

@@ -41,6 +41,7 @@ class SendRequests {
   // Null: the entry has failed.
   SendRecord* send_one(Queue& queue, SendEntry& entry, Duration delay, Instant now,
                        Effects& effects);
+  void note_own_time(Queue& queue, const SendEntry& entry, Duration delay, SendRecord& record);
   bool is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Instant now);
   void reserve_numbers(Queue& queue, Effects& effects);
 

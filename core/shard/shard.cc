@@ -185,7 +185,7 @@ std::size_t Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effec
   if (entry.kind == timer_retention) {
     Queue& queue = *state_.existing_queue(entry.subject);
     queue.retention_armed = never;
-    retention_.expire_retention(queue, now, effects);
+    expiry_.expire(queue, now, effects);
     return 1;
   }
   if (entry.kind == timer_moves) {

@@ -7,7 +7,7 @@
 // The conductor of its parts, each with its own header; all share the ShardState:
 //
 //   SendRequests, ReceiveRequests, ReceiptRequests, DirectoryRequests   requests
-//   LongPolls, MessageStates, CommitQueue, Retention, Reclaimer         messages, waiting receives
+//   LongPolls, MessageStates, CommitQueue, Retention, Expiry, Reclaimer  messages, waiting receives
 //   Transfers, MoveTasks, ReplayTasks, SendHistory                      other queues, past sends
 //   CheckpointSlicer, StateRestorer                                     checkpoints, recovery
 //
@@ -33,6 +33,7 @@
 #include "core/shard/checkpoint_slicer.h"
 #include "core/shard/commit_queue.h"
 #include "core/shard/directory_requests.h"
+#include "core/shard/expiry.h"
 #include "core/shard/long_polls.h"
 #include "core/shard/message_states.h"
 #include "core/shard/move_tasks.h"
@@ -40,7 +41,6 @@
 #include "core/shard/receive_requests.h"
 #include "core/shard/reclaimer.h"
 #include "core/shard/replay_tasks.h"
-#include "core/shard/retention.h"
 #include "core/shard/send_history.h"
 #include "core/shard/send_requests.h"
 #include "core/shard/shard_state.h"
@@ -137,8 +137,7 @@ class Shard {
   void restore(const Record& record, Freed&... freed) {
     restorer_.restore(record, freed...);
   }
-  // Deletes queues that are not in the directory; `freed` names their records. `passed` as for
-  // expire().
+  // Deletes queues that are not in the directory; `freed` has their records. `passed`: expire().
   void finish_recovery(Instant passed, Instant now, std::vector<LogPos>& freed) {
     restorer_.finish(passed, now, freed);
   }
@@ -160,8 +159,9 @@ class Shard {
 
   ShardState state_;
   LongPolls polls_{state_};
-  MessageStates states_{state_, polls_};
-  Retention retention_{state_, states_};
+  Retention retention_{state_};
+  MessageStates states_{state_, polls_, retention_};
+  Expiry expiry_{state_, states_, retention_};
   SendHistory history_{state_};
   Reclaimer reclaimer_{state_, states_};
   CommitQueue commits_{state_, polls_, states_, retention_};

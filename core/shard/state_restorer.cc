@@ -45,6 +45,8 @@ void StateRestorer::restore_part(const TrackedMessagesRecord& record) {
     slot.nonce = entry.nonce;
     slot.was_waiting = entry.waits;
     slot.final_deadline = entry.final_deadline;
+    slot.cancelled = entry.cancelled;
+    if (entry.aged_apart) queue.keep_apart(slot);
     if (entry.group != TextKey{}) {
       Groups& groups = states_.groups_of(queue, record.fifo);
       CHECK(groups.join(row, entry.group), "more groups than a queue may have");
@@ -155,8 +157,9 @@ void StateRestorer::restore(const SendRecord& record, std::vector<LogPos>& freed
   // The retention is not known yet; finish() joins what is finer than it needs.
   if (record.seq >= queue.times.end())
     queue.times.note(record.seq, moved ? carried.arrived : record.sent, Duration{0});
-  if (carried.receive_count > 0)
-    retention_.aged_of(queue).add(record.sent, record.seq, queue.all_there());
+  if (carried.receive_count > 0 && record.content->dedup_id.empty())  // not in a FIFO queue
+    retention_.aged_of(queue).add(record.aged_apart ? record.deliver_at : record.sent, record.seq,
+                                  queue.all_there());
   if (!queue.index.find(record.seq).absent()) return freed.push_back(record.position);
   if (record.deliver_at <= record.sent && record.content->group.empty() && !moved) {
     queue.index.put(record.seq, IndexEntry::log(record.position));
@@ -167,9 +170,10 @@ void StateRestorer::restore(const SendRecord& record, std::vector<LogPos>& freed
   CHECK(row != Slab<Slot>::none);
   Slot& slot = state_.slot(row);
   slot.position = record.position;
-  slot.deadline = record.deliver_at;
+  slot.deadline = moved ? record.sent : record.deliver_at;
+  if (record.aged_apart) queue.keep_apart(slot);
   if (!moved) {
-    slot.since = record.sent;
+    slot.since = record.own_delay ? Instant{} : record.sent;
   } else if (carried.receive_count > 0) {
     slot.set_received(carried.receive_count, carried.first_received, carried.last_received);
   }
@@ -192,6 +196,11 @@ void StateRestorer::restore(const ReceiveRecord& record) {
   const std::uint32_t row = states_.slot_for(queue, record.seq, indexed);
   CHECK(row != Slab<Slot>::none);
   Slot& slot = state_.slot(row);
+  // Its first receive: until then its deadline was its delivery time.
+  if (slot.aged_apart && slot.receive_count == 0 && record.receive_count > 0)
+    retention_.aged_of(queue).add(slot.deadline, slot.seq, queue.all_there());
+  if (record.aged_apart) queue.keep_apart(slot);
+  slot.cancelled = record.cancelled;
   slot.nonce = record.nonce;
   slot.deadline = record.deadline;
   slot.set_received(record.receive_count, record.first_received, record.last_received);
@@ -281,6 +290,7 @@ void StateRestorer::resume(Queue& queue, std::uint32_t row, Instant passed) {
   Slot& slot = state_.slot(row);
   // A dead letter that was not received here has a receive count, but no nonce.
   const bool ended = slot.nonce != 0 && !slot.was_waiting && slot.deadline <= passed;
+  if (ended && slot.cancelled) return states_.hide(queue, row, State::in_flight, passed);
   if (ended && transfers_.moves_by_itself(queue, slot)) {
     states_.show(queue, row);
     return states_.hide(queue, row, State::moving, passed);  // its timer begins the move
@@ -304,10 +314,13 @@ void StateRestorer::resume(Queue& queue, Instant passed, Instant now) {
     Slot& slot = state_.slot(indexed.slot());
     CHECK(slot.seq == seq && slot.queue == queue.id, "seq {} is in the slot of seq {}", seq,
           slot.seq);
-    if (const Instant end = states_.delay_end(queue, slot); end.ms != 0) slot.deadline = end;
+    if (const Instant end = states_.delay_end(queue, slot); end.ms != 0) {
+      if (end > slot.since && queue.config->ages_from_delivery()) queue.keep_apart(slot);
+      slot.deadline = end;
+    }
     resume(queue, indexed.slot(), passed);
   });
-  if (queue.config->is_fifo()) queue.aged.reset();  // they go by when they came
+  retention_.add_missing(queue);
   queue.times.coarsen(queue.config->retention());
   queue.times.forget_below(queue.oldest());
   retention_.arm_retention(queue);

@@ -116,6 +116,9 @@ bool Transfers::prepare(Queue& queue, std::uint32_t row, std::string_view destin
   transfer->receive_count = MUTANT(forget_dead_letter_count) ? 1 : slot.receive_count;
   transfer->first_received = slot.first_received();
   transfer->last_received = slot.since;
+  transfer->ages_from = slot.aged_apart && slot.receive_count > 0 && !MUTANT(forget_delivery_age)
+                            ? slot.first_received()
+                            : Instant{};
   CHECK(slot.state == State::visible && !slot.unsettled, "seq {} cannot move now", slot.seq);
   const bool added = moving_.try_emplace(transfer->from).second;
   CHECK(added, "seq {} moves already", transfer->from.seq);
@@ -180,8 +183,10 @@ void Transfers::accept(Transfer& transfer, Instant now, Effects& effects) {
   const bool dead_letter = transfer.receive_count > 0;
   // A dead letter past the retention of the target expires on the way: if it were stored, it could
   // be received before the timer deletes it.
+  const bool apart = transfer.ages_from.ms != 0 && dead_letter && !queue->config->is_fifo();
+  const Instant ages_from = apart ? transfer.ages_from : transfer.sent;
   const bool expired =
-      dead_letter && !queue->config->is_fifo() && transfer.sent + queue->config->retention() <= now;
+      dead_letter && !queue->config->is_fifo() && ages_from + queue->config->retention() <= now;
   if (expired && !MUTANT(forget_dead_letter_age)) return;
   if (queue->used_up()) {
     request.error = Errc::message_numbers_used_up;
@@ -199,6 +204,7 @@ void Transfers::accept(Transfer& transfer, Instant now, Effects& effects) {
   if (dead_letter) {
     slot.set_received(transfer.receive_count, transfer.first_received, transfer.last_received);
   }
+  if (apart) queue->keep_apart(slot);
   unsettled_[transfer.from] = {queue->id, transfer.task};
   transfer.accepted_seq = seq;
   ++queue->next_seq;
@@ -207,7 +213,7 @@ void Transfers::accept(Transfer& transfer, Instant now, Effects& effects) {
       .queue = queue->id,
       .seq = seq,
       .sent = sent_at,
-      .deliver_at = sent_at,
+      .deliver_at = apart ? ages_from : sent_at,
       .content = &transfer.content,
       .carried = {.from = transfer.from,
                   .arrived = now,
@@ -216,7 +222,8 @@ void Transfers::accept(Transfer& transfer, Instant now, Effects& effects) {
                   .receive_count = transfer.receive_count,
                   .first_received = transfer.first_received,
                   .last_received = transfer.last_received},
-      .subscription = transfer.content.subscription
+      .subscription = transfer.content.subscription,
+      .aged_apart = apart
   });
   commits_.sent(*queue, seq, QueueCounter::arrived, false, now);
 }

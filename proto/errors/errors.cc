@@ -37,7 +37,7 @@ constexpr ErrorRow errors[] = {
           "or is not available for visibility timeout change."),
     never(Errc::visibility_beyond_max, Status::visibility_beyond_max, F::invalid_parameter_value,
           "Value {visibility} for parameter VisibilityTimeout is invalid. Reason: Total "
-          "VisibilityTimeout for the message is beyond the limit [43200 seconds]"),
+          "VisibilityTimeout for the message is beyond the limit [{visibility_max} seconds]"),
     later(Errc::over_in_flight, Status::over_in_flight, 100, F::over_limit, 0,
           "Too many messages of the queue {queue} are in flight. Delete some, or wait until their "
           "visibility timeouts end."),
@@ -101,6 +101,14 @@ constexpr ErrorRow errors[] = {
     never(Errc::message_numbers_used_up, Status::message_numbers_used_up, F::unsupported_operation,
           "All {seq_newest_max} message numbers of the queue {queue} were used: it takes no more "
           "messages. Receive what is left in it, and send to a new queue."),
+    never(Errc::message_in_flight, Status::message_in_flight, F::message_in_flight,
+          "The message {receipt} is in flight, or on its way to another queue: a consumer may have "
+          "begun with it. Try again later, or append ;x-even-in-flight to delete it when it comes "
+          "back."),
+    never(
+        Errc::message_id_invalid, Status::message_id_invalid, F::receipt_handle_is_invalid,
+        "{receipt} does not name a message that was sent to the queue {queue}. A message that was "
+        "moved keeps the MessageId of its first queue, and has no id here."),
 };
 static_assert(std::size(errors) == errc_count);
 template <std::size_t i>

@@ -47,6 +47,8 @@ enum class Status : std::uint16_t {
   queue_ids_used_up = 1115,
   directory_full = 1116,
   message_numbers_used_up = 1117,
+  message_in_flight = 1118,
+  message_id_invalid = 1119,
   // 2xxx: retry later; the response contains the delay in milliseconds.
   overloaded = 2000,
   no_memory = 2001,
@@ -95,6 +97,7 @@ enum class SqsFault : std::uint8_t {
   signature_does_not_match,
   request_entity_too_large,
   unsupported_media_type,
+  message_in_flight,
   internal_failure,
 };
 

@@ -54,6 +54,7 @@ constexpr SqsFaultInfo faults[] = {
     sender("com.amazon.coral.service#InvalidSignatureException", "SignatureDoesNotMatch", 403),
     sender("com.amazon.coral.service#RequestEntityTooLargeException", "RequestEntityTooLarge", 413),
     sender("com.amazon.coral.service#UnsupportedMediaTypeException", "UnsupportedMediaType", 415),
+    sender("com.amazonaws.sqs#PawlMessageInFlight", "PawlMessageInFlight"),
     {"com.amazon.coral.service#InternalFailure", "InternalFailure", 500, false},
 };
 static_assert(std::size(faults) == static_cast<std::size_t>(SqsFault::internal_failure) + 1);
@@ -81,7 +82,8 @@ void refuse(Refusal& refusal, Errc code, const ErrcSubjects& about) {
   refusal.text += fmt::format(
       fmt::runtime(row.text), fmt::arg("queue", about.queue),
       fmt::arg("attribute", about.attribute), fmt::arg("receipt", shown(about.receipt)),
-      fmt::arg("visibility", shown(about.visibility)), fmt::arg("attempt", shown(about.attempt)),
+      fmt::arg("visibility", shown(about.visibility)),
+      fmt::arg("visibility_max", about.visibility_max_s), fmt::arg("attempt", shown(about.attempt)),
       fmt::arg("message_size_max", about.message_size_max),
       fmt::arg("queue_ids_max", queue_ids_max), fmt::arg("seq_newest_max", seq_newest_max),
       fmt::arg("queues_max", Directory::queues_max),

@@ -48,6 +48,7 @@ constexpr NamedCounter named_counters[] = {
     {C::lease_expired,  "NumberOfLeasesExpired"            },
     {C::backed_off,     "NumberOfMessagesBackedOff"        },
     {C::expired,        "NumberOfMessagesExpired"          },
+    {C::cancelled,      "NumberOfMessagesCancelled"        },
     {C::dead_lettered,  "NumberOfMessagesDeadLettered"     },
     {C::redriven,       "NumberOfMessagesRedriven"         },
     {C::deduplicated,   "NumberOfMessagesDeduplicated"     },

@@ -133,7 +133,8 @@ ErrcSubjects subjects_of(const SqsState& s, const SqsEntryInput& entry) {
           .receipt = entry[M::receipt_handle].text,
           .visibility = entry[M::visibility_timeout].text,
           .attempt = s.input[M::attempt_id].text,
-          .message_size_max = message_size_max};
+          .message_size_max = message_size_max,
+          .visibility_max_s = s.queue->visibility_limit().ms / 1000};
 }
 
 }  // namespace pawl::sqs

@@ -30,6 +30,32 @@ TEST(Receipt, ComesBackAsItWasSealed) {
   }
 }
 
+TEST(MessageIds, LeadBackToTheirNumbers) {
+  sim::Random random(20261130);
+  for (int i = 0; i < 2'000; ++i) {
+    const QueueId queue{static_cast<std::uint32_t>(random.next() | 1)};
+    const Seq seq = i < 10 ? static_cast<Seq>(i) + 1 : 1 + random.below(seq_newest_max);
+    const MessageId id = message_id(secret, queue, seq);
+    ASSERT_EQ(seq_of_id(secret, queue, id), seq);
+    ASSERT_EQ(seq_of_id(secret, QueueId{raw(queue) ^ 2}, id), 0u);
+  }
+  EXPECT_EQ(seq_of_id(secret, QueueId{1}, message_id(secret, QueueId{1}, seq_newest_max)),
+            seq_newest_max);
+  EXPECT_EQ(seq_of_id(secret, QueueId{1}, MessageId{}), 0u);
+}
+
+TEST(MessageIds, OfAnotherServerOrWithAnyBitFlippedLeadNowhere) {
+  Secret other = secret;
+  other[40] ^= 1;
+  const MessageId id = message_id(secret, QueueId{9}, 77);
+  EXPECT_EQ(seq_of_id(other, QueueId{9}, id), 0u);
+  for (int bit = 0; bit < 128; ++bit) {
+    MessageId flipped = id;
+    (bit < 64 ? flipped.low : flipped.high) ^= std::uint64_t{1} << (bit % 64);
+    EXPECT_EQ(seq_of_id(secret, QueueId{9}, flipped), 0u) << "bit " << bit;
+  }
+}
+
 TEST(Receipt, WithAnyBitFlippedIsRefused) {
   const ReceiptHandle handle = seal(key, {ShardId{3}, QueueId{9}, 123456, 99});
   for (std::size_t bit = 0; bit < receipt_bytes * 8; ++bit) {

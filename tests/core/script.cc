@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "core/base/format.h"
+#include "tests/core/secret.h"
 
 namespace pawl::test {
 
@@ -64,15 +65,17 @@ Duration Script::duration(const std::string& text) {
 
 std::vector<AttributeChange> Script::attributes(const Step& step) {
   static const std::map<std::string, Attribute> names = {
-      {"delay",       Attribute::delay_seconds                    },
-      {"retention",   Attribute::message_retention_period         },
-      {"wait",        Attribute::receive_message_wait_time_seconds},
-      {"visibility",  Attribute::visibility_timeout               },
-      {"fifo",        Attribute::fifo_queue                       },
-      {"scope",       Attribute::deduplication_scope              },
-      {"max_receive", Attribute::max_receive_count                },
-      {"durability",  Attribute::durability                       },
-      {"dead_at",     Attribute::dead_letter_at                   },
+      {"delay",          Attribute::delay_seconds                    },
+      {"retention",      Attribute::message_retention_period         },
+      {"wait",           Attribute::receive_message_wait_time_seconds},
+      {"visibility",     Attribute::visibility_timeout               },
+      {"fifo",           Attribute::fifo_queue                       },
+      {"scope",          Attribute::deduplication_scope              },
+      {"max_receive",    Attribute::max_receive_count                },
+      {"durability",     Attribute::durability                       },
+      {"dead_at",        Attribute::dead_letter_at                   },
+      {"max_delay",      Attribute::max_delay                        },
+      {"max_visibility", Attribute::max_visibility                   },
   };
   std::vector<AttributeChange> changes;
   for (const auto& [name, value] : step.options) {
@@ -186,6 +189,9 @@ std::string Script::perform_request(const Step& step) {
   if (step.verb == "fill" || step.verb == "take") return in_bulk(step);
   if (step.verb == "delete") return with_handles(Op::delete_message, step);
   if (step.verb == "change") return with_handles(Op::change_visibility, step);
+  if (step.verb == "snooze") return with_handles(Op::change_visibility, step);
+  if (step.verb == "cancel_id") return by_number(Op::delete_message, step);
+  if (step.verb == "plan") return by_number(Op::change_visibility, step);
   if (step.verb == "undeliver") return with_handles(Op::undeliver, step);
   return perform_move(step);
 }
@@ -313,14 +319,41 @@ std::string Script::with_handles(Op op, const Step& step) {
   auto word = step.words.begin() + 1;
   Duration visibility{};
   if (op == Op::change_visibility) visibility = duration(*word++);
-  std::vector<ReceiptHandle> handles;
+  std::vector<ReceiptEntry> entries;
   for (; word != step.words.end(); ++word) {
     if (!handles_.contains(*word)) return "no such handle: " + *word;
-    handles.push_back(handles_.at(*word));
+    entries.push_back({.handle = handles_.at(*word),
+                       .uncounted = step.verb == "snooze",
+                       .visibility = visibility});
   }
   const auto attempt = step.options.find("attempt");
-  return outcome(world_.receipts(op, queues_.at(step.words[0]), handles, visibility,
+  return outcome(world_.receipts(op, queues_.at(step.words[0]), std::move(entries),
                                  attempt == step.options.end() ? "" : attempt->second));
+}
+
+// Messages of the queue by the ids that belong to their numbers.
+std::string Script::by_number(Op op, const Step& step) {
+  using By = ReceiptEntry::By;
+  const QueueId queue = queues_.at(step.words[0]);
+  const By by = step.options.contains("even") ? By::id_even_in_flight : By::id;
+  auto word = step.words.begin() + 1;
+  Duration wait{};
+  if (op == Op::change_visibility) wait = duration(*word++);
+  std::vector<ReceiptEntry> entries;
+  for (; word != step.words.end(); ++word)
+    entries.push_back(
+        {.id = message_id(test_secret(), queue, std::stoull(*word)), .by = by, .visibility = wait});
+  const Ask& ask = world_.receipts(op, queue, std::move(entries));
+  if (op == Op::change_visibility || !ask.answered || ask.request.error != Errc::ok)
+    return outcome(ask);
+  std::vector<std::string> said;
+  for (const ReceiptEntry& entry : ask.request.receipts)
+    said.emplace_back(entry.error != Errc::ok ? name_of(entry.error)
+                      : entry.cancelled       ? "ok"
+                                              : "gone");
+  return std::ranges::all_of(said, [](const std::string& s) { return s == "ok"; })
+             ? "ok"
+             : join_texts(said, " ");
 }
 
 std::string Script::outcome(const Ask& ask) {

@@ -9,6 +9,7 @@
 //
 //   queue Q [ATTR=N...]    set Q ATTR=N...    drop Q
 //     ATTR: visibility delay retention wait fifo=1 scope=1 (by group) max_receive dlq=Q durability
+//           max_delay max_visibility
 //   send Q MESSAGE... [delay=T]                             fill Q N   (N messages)
 //     MESSAGE is BODY, GROUP:BODY or GROUP:BODY:DEDUP; in a FIFO queue DEDUP defaults to the body.
 //     A duplicate is answered with the number of the first message: same_as_N.
@@ -18,6 +19,9 @@
 //   take Q N               receives N messages, bodies not named
 //   W -> ...               the answer of receive W          cancel W
 //   delete Q HANDLE...     change Q T HANDLE...             undeliver Q [attempt=ID] HANDLE...
+//   snooze Q T HANDLE...   returns deliveries as uncounted
+//   cancel_id Q N... [even=1]   by number, even in flight -> ok or gone for each
+//   plan Q T N...          by number: the next delivery
 //   purge Q                count Q -> visible/in flight/delayed
 //   peek Q [from=N] [looks=N] [space=N] [states=BITS]
 //     -> BODY:STATE[#receives][+ms][<number] ... [next=N]
@@ -77,6 +81,7 @@ class Script {
   std::string peek(const Step& step);
   std::string in_bulk(const Step& step);
   std::string with_handles(Op op, const Step& step);
+  std::string by_number(Op op, const Step& step);
   std::string outcome(const Ask& ask);
   std::string deliveries(const Ask& ask);
 

@@ -101,11 +101,18 @@ Ask& ShardHarness::receive(QueueId queue, const ReceiveParams& params) {
 
 Ask& ShardHarness::receipts(Op op, QueueId queue, const std::vector<ReceiptHandle>& handles,
                             Duration visibility, const std::string& attempt) {
+  std::vector<ReceiptEntry> entries;
+  for (const ReceiptHandle& handle : handles)
+    entries.push_back({.handle = handle, .visibility = visibility});
+  return receipts(op, queue, std::move(entries), attempt);
+}
+
+Ask& ShardHarness::receipts(Op op, QueueId queue, std::vector<ReceiptEntry> entries,
+                            const std::string& attempt) {
   Ask& ask = make(op, queue);
   ask.text = attempt;
   ask.request.receive.attempt = ask.text;
-  for (const ReceiptHandle& handle : handles)
-    ask.receipts.push_back({.handle = handle, .visibility = visibility});
+  ask.receipts = std::move(entries);
   ask.request.receipts = ask.receipts;
   turn(&ask);
   return ask;

@@ -98,6 +98,8 @@ class ShardHarness {
   // For remove, change_visibility and undeliver of one handle or several.
   Ask& receipts(Op op, QueueId queue, const std::vector<ReceiptHandle>& handles,
                 Duration visibility = {}, const std::string& attempt = {});
+  Ask& receipts(Op op, QueueId queue, std::vector<ReceiptEntry> entries,
+                const std::string& attempt = {});
   Ask& plain(Op op, QueueId queue);  // purge, count, delete_queue, list_moves
   Ask& start_move(QueueId queue, const std::string& destination, std::uint32_t rate);
   Ask& cancel_move(QueueId queue, std::uint32_t number);

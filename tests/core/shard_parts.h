@@ -56,8 +56,8 @@ struct ShardParts {
 
   ShardState state;
   LongPolls polls{state};
-  MessageStates states{state, polls};
-  Retention retention{state, states};
+  Retention retention{state};
+  MessageStates states{state, polls, retention};
   SendHistory history{state};
   Reclaimer reclaimer{state, states};
   CommitQueue commits{state, polls, states, retention};

@@ -77,8 +77,10 @@ bool Clients::perform(Act act, std::uint32_t client) {
       receive(client, queue);
       return true;
     case Act::delete_message:
+      if (by_id_.chance(plan_.by_id, 300)) return by_id(Op::delete_message, client, queue);
       return delete_under_way(client) || with_handles(Op::delete_message, client);
     case Act::change:
+      if (by_id_.chance(plan_.by_id, 100)) return by_id(Op::change_visibility, client, queue);
       return with_handles(Op::change_visibility, client);
     case Act::count:
       submit(make(Op::count, client, queue));
@@ -133,6 +135,8 @@ void Clients::send(std::uint32_t client, std::uint32_t queue, std::size_t entrie
     model_->fill(id, entry.content, call.names[i]);
     if (plan_.delays && !row.fifo && random_.chance(1, 3))
       entry.delay = milliseconds(static_cast<std::int64_t>(random_.below(4)) * 700);
+    if (plan_.delays && row.apart && by_id_.chance(1, 3))  // up to twice the shortest retention
+      entry.delay = milliseconds(static_cast<std::int64_t>(by_id_.below(12)) * 11'000);
     call.messages.push_back(id);
   }
   if (entries == 1 && may_go_on_ && shared_.chance(plan_.shared, 100)) {
@@ -286,6 +290,7 @@ bool Clients::with_handles(Op op, std::uint32_t client) {
     const std::int64_t timeouts[] = {0, 0, 3, 400, 2000, 60'000};
     if (op == Op::change_visibility)
       entry.visibility = milliseconds(timeouts[random_.below(std::size(timeouts))]);
+    entry.uncounted = op == Op::change_visibility && by_id_.chance(plan_.by_id, 200);
     std::uint32_t message = held.message;
     if (op == Op::delete_message && random_.chance(1, 100)) {
       entry.handle[random_.below(entry.handle.size())] ^= 0x10;
@@ -365,7 +370,7 @@ std::vector<AttributeChange> Clients::fifo_attributes(std::uint64_t name) const 
   return changes;
 }
 
-// The attributes of a return depend on the name and the seed only, too.
+// The attributes of a return and the longest delay depend on the name and the seed only, too.
 void Clients::add_backoff(std::uint64_t name, std::vector<AttributeChange>& changes) const {
   static constexpr std::array<std::string_view, 4> plans = {"none 1000,3000", "equal 2000",
                                                             "full 4000", "none 20"};
@@ -373,6 +378,7 @@ void Clients::add_backoff(std::uint64_t name, std::vector<AttributeChange>& chan
   if (choice % 3 == 0)
     changes.push_back({Attribute::backoff_plan, -1, std::string(plans[choice / 3 % plans.size()])});
   if (choice % 5 < 2) changes.push_back(number(Attribute::dead_letter_at, 1));
+  if (choice % 4 == 1) changes.push_back(number(Attribute::max_delay, 7200));
 }
 
 std::string Clients::queue_name(std::uint64_t name) const {

@@ -90,6 +90,8 @@ class Clients final : public BrokerObserver {
   void receive(std::uint32_t client, std::uint32_t queue);
   bool delete_under_way(std::uint32_t client);
   bool with_handles(Op op, std::uint32_t client);
+  bool by_id(Op op, std::uint32_t client, std::uint32_t queue);
+  std::vector<std::uint32_t> some_messages(std::uint32_t queue);
   void create(std::uint32_t client);
   void set(std::uint32_t client, std::uint32_t queue);
   bool move(Act act, std::uint32_t client, std::uint32_t queue);
@@ -116,6 +118,7 @@ class Clients final : public BrokerObserver {
   Random random_;
   Random numbered_;  // which sends have a producer
   Random shared_;    // which sends are to several queues
+  Random by_id_;     // which messages are named by their ids, and what is done to them
   Senders senders_;
   std::vector<ShardId> homes_;       // home shard of each client
   std::vector<std::uint32_t> busy_;  // calls under way of each client

@@ -33,6 +33,8 @@ View joined(const View& a, const View& b) {
   both.from_low = std::min(a.from_low, b.from_low);
   both.from_high = std::max(a.from_high, b.from_high);
   if (a.first != b.first) both.first = Instant{};
+  both.scheduled = a.scheduled || b.scheduled;
+  both.idle = a.idle && b.idle;
   both.nonce_known = a.nonce_known && b.nonce_known && a.nonce == b.nonce;
   return both;
 }
@@ -143,7 +145,7 @@ void Model::set_view(ModelMessage& message, View view) {
   std::size_t base = 0;
   for (std::size_t i = 0; i < message.past.size(); ++i)
     if (message.past[i].step <= durable_step) base = i;
-  if (view.step <= durable_step) base = message.past.size();
+  if (view.step <= durable_step || view.durable) base = message.past.size();
   message.past.erase(message.past.begin(),
                      message.past.begin() + static_cast<std::ptrdiff_t>(base));
   may_leave(message);
@@ -152,18 +154,23 @@ void Model::set_view(ModelMessage& message, View view) {
 // A crash restores the last view that is durable, or any later one.
 void Model::roll_back(ModelMessage& message, std::uint64_t durable_step) {
   View result = message.view;
-  if (message.view.step > durable_step) {
+  if (message.view.step > durable_step && !message.view.durable) {
     for (std::size_t i = message.past.size(); i > 0; --i) {
       result = joined(result, message.past[i - 1]);
-      if (message.past[i - 1].step <= durable_step) break;
+      if (message.past[i - 1].step <= durable_step || message.past[i - 1].durable) break;
     }
   }
   if (message.moves > 0) {
     result.from_low = long_ago;
     result.from_high = std::max(result.from_high, world_->newest_now() + message.moved);
+    result.scheduled = message.returned = true;
+    result.idle = false;
+    message.latest = std::max(message.latest, result.from_high);
+    message.aged = std::min(message.aged, message.sent_at);
     result.received.low = std::max<std::int64_t>(0, result.received.low - 1);
   }
   result.step = world_->step();
+  result.durable = false;
   message.view = result;
   message.past.clear();
   may_leave(message);
@@ -187,8 +194,8 @@ bool Model::must_be_expired(const ModelMessage& message, Instant fired) const {
 bool Model::surely_alive(const ModelMessage& message) const {
   const QueueRow& queue = row(message);
   return message.sent == ModelMessage::Sent::acked && message.gone == ModelMessage::Gone::no &&
-         message.deletes == 0 && queue.state == QueueRow::State::live && queue.purges == 0 &&
-         queue.deletes == 0 && !may_be_expired(message);
+         !message.cancelled && message.deletes == 0 && queue.state == QueueRow::State::live &&
+         queue.purges == 0 && queue.deletes == 0 && !may_be_expired(message);
 }
 
 // In every turn from `step` on, if timers up to `fired` had fired before the first of these turns.
@@ -228,6 +235,7 @@ void Model::deletes_undone(ShardView& shard) {
     QueueRow& queue = row(message);
     if (queue.state == QueueRow::State::deleted) continue;
     message.gone = ModelMessage::Gone::maybe;
+    message.cancelled = false;
     if (std::ranges::find(queue.messages, id) == queue.messages.end()) queue.messages.push_back(id);
   }
   shard.deleted_early.clear();
@@ -306,7 +314,9 @@ void Model::asked(Call& call) {
         ModelMessage& message = messages_[call.messages[i]];
         ++message.moves;
         // A handle older than a returned delivery makes the message count as received again.
-        message.view.received.high = std::max<std::int64_t>(message.view.received.high, 1);
+        const ReceiptEntry& entry = call.receipts[i];
+        if (entry.by == ReceiptEntry::By::handle && !entry.uncounted)
+          message.view.received.high = std::max<std::int64_t>(message.view.received.high, 1);
         message.moved = std::max(message.moved, call.receipts[i].visibility.ms > 0
                                                     ? call.receipts[i].visibility
                                                     : Duration{queue.backoff.high});

@@ -48,7 +48,10 @@ struct View {
   Instant first;                // time of the first delivery; 0: none, or unknown
   std::uint32_t nonce = 0;
   bool nonce_known = true;
-  bool leased = false;  // a delivery with a visibility timeout was the last that happened to it
+  bool leased = false;     // a delivery with a visibility timeout was the last that happened to it
+  bool scheduled = false;  // it may have a delivery time, and not be in flight until then
+  bool idle = false;       // it surely has one
+  bool durable = false;    // no crash takes it back
 };
 
 struct ModelMessage {
@@ -82,9 +85,11 @@ struct ModelMessage {
   bool wanders = false;
   bool passed = false;  // a later one of its group was received: it has left its queue for good
   std::uint64_t arrived_step = 0;
-  bool returned = false;  // a delivery was returned: its queue's delay no longer applies
-  std::string origin;     // original queue of a dead letter
-  std::string uuid;       // deduplication id since it was a dead letter of a FIFO queue
+  bool returned = false;   // a delivery was returned: its queue's delay no longer applies
+  bool own_delay = false;  // nor does it to this one of a FIFO queue
+  bool cancelled = false;  // in flight, it is never delivered again
+  std::string origin;      // original queue of a dead letter
+  std::string uuid;        // deduplication id since it was a dead letter of a FIFO queue
   QueueId born_queue = QueueId::none;  // its message id derives from this and born_seq
   Seq born_seq = 0;
 
@@ -181,6 +186,7 @@ struct QueueRow {
   Range durability;
   Range backoff;              // ms, of all steps; a queue's policy never changes
   bool at_lease_end = false;  // spent messages go without a receive
+  bool apart = false;         // retention counts from the delivery time; never changes
   std::int64_t retention_min = 0, retention_max = 0;  // ms, smallest and largest so far
   // Time of the last answered purge, ms; -1: none.
   Range purged{-1, -1};
@@ -299,6 +305,8 @@ class Model {
   // Messages of the queue that must still come, and the time by which all of its messages are
   // ready.
   std::size_t owed(const QueueRow& queue) const;
+  // The message has been in this queue from its send on, as far as the model knows.
+  bool born_here(std::uint32_t id, std::uint32_t queue) const;
   Instant last_ready(const QueueRow& queue) const;
   // Whether the next receive from the queue moves the message to another one.
   bool about_to_move(std::uint32_t id, std::uint32_t at) const;
@@ -363,6 +371,12 @@ class Model {
   std::uint32_t add_queue(const QueueConfig& config);
   void lose_all(QueueRow& queue, const char* why);
   void widen(QueueRow& queue, const AttributeChange& change);
+
+  // model_ids.cc
+  bool surely_nobodys(const Call& call, const ModelMessage& message) const;
+  void answered_cancel_by_id(const Call& call, std::size_t index, const Turn& turn);
+  void answered_reschedule(const Call& call, std::size_t index, const Turn& turn);
+  void answered_uncounted(const Call& call, std::size_t index, const Turn& turn);
 
   // model_order.cc
   void check_order(const Call& call, std::size_t index);

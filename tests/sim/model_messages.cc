@@ -39,7 +39,7 @@ void Model::decided_sends(Call& call, bool duplicates, const Turn& turn) {
     if ((entry.seq == 0 && !entry.duplicate) || message.sent != ModelMessage::Sent::asked) continue;
     if (entry.duplicate != duplicates) continue;
     --call.undecided;
-    const bool own_delay = entry.delay.ms >= 0 && !queue.fifo;
+    const bool own_delay = entry.delay.ms >= 0 && (!queue.fifo || queue.apart);
     const Range delay = own_delay ? Range{entry.delay.ms, entry.delay.ms} : queue.delay;
     message.decided_step = turn.step;
     judge_send(queue, message, entry, turn);
@@ -57,6 +57,11 @@ void Model::decided_sends(Call& call, bool duplicates, const Turn& turn) {
     // A message that is durable only after its delay comes at once.
     message.view.from_low = turn.now + Duration{delay.low};
     message.view.from_high = turn.now + Duration{delay.high};
+    message.own_delay = own_delay;
+    if (queue.apart) {
+      message.aged = message.view.from_low;
+      message.latest = std::max(message.latest, message.view.from_high);
+    }
     take_seq(call.messages[i], entry.seq);
     may_leave(message);
     trace_->note("  message {} is {}/{}", call.messages[i], raw(queue.id), entry.seq);
@@ -166,6 +171,7 @@ void Model::delivered(Call& call, std::size_t index, const Turn& turn) {
   if (queue.fifo) check_order(call, index);
   message.wanders = false;
   message.received = turn.now;
+  if (queue.apart) message.latest = std::max(message.latest, turn.now);
   message.consumer = consumer_of(call);
   // A change or return may have been decided before this delivery, and a crash may stop after it.
   if (message.moves > 0) {
@@ -214,6 +220,8 @@ void Model::check_delivery(const Call& call, std::uint32_t id, const Delivery& d
     return trace_->broken("nothing is delivered before it is durable", "message {}", id);
   if (message.gone == ModelMessage::Gone::yes)
     return trace_->broken("what is gone does not come back", "message {}: {}", id, message.why);
+  if (message.cancelled && !again)
+    return trace_->broken("what is cancelled does not come back", "message {}", id);
   if (must_be_expired(message, turn.fired))
     return trace_->broken("retention ends", "message {} sent at {}, now {}", id, message.sent_at.ms,
                           turn.now.ms);
@@ -342,6 +350,10 @@ void Model::answered_delete_messages(const Call& call, const Turn& turn) {
     ModelMessage& message = messages_[id];
     --message.deletes;
     if (!taken || message.gone == ModelMessage::Gone::yes) continue;
+    if (call.receipts[i].by != ReceiptEntry::By::handle) {
+      answered_cancel_by_id(call, i, turn);
+      continue;
+    }
     const bool in_time = call.in_time.contains(id) && call.receipts[i].error == Errc::ok;
     if (!in_time && !names_place(call.receipts[i], message)) {
       // It has moved on. If its source does not know that yet, the delete follows it.
@@ -382,7 +394,15 @@ void Model::answered_change(const Call& call, const Turn& turn) {
     if (--message.moves == 0) message.moved = Duration{0};
     if (!taken) continue;
     const ReceiptEntry& entry = call.receipts[i];
+    if (entry.by != ReceiptEntry::By::handle) {
+      answered_reschedule(call, i, turn);
+      continue;
+    }
     if (!names_place(entry, message)) continue;
+    if (entry.uncounted) {
+      answered_uncounted(call, i, turn);
+      continue;
+    }
     if (row(call).fifo) {
       check_expired_handle(call, i, turn);
       if (entry.error == Errc::receipt_expired) continue;
@@ -401,12 +421,14 @@ void Model::answered_change(const Call& call, const Turn& turn) {
     View view = message.view;
     const bool sure = view.step <= call.asked_step;
     View changed = view;
-    changed.leased = false;
+    changed.leased = changed.durable = changed.idle = false;
+    changed.scheduled = view.scheduled && entry.visibility.ms == 0;
     changed.received.low = std::max<std::int64_t>(view.received.low, 1);
     changed.received.high = std::max<std::int64_t>(view.received.high, 1);
     changed.from_low = end_of(low, entry.visibility);
     changed.from_high = high + entry.visibility;
-    if (const Range& backoff = row(call).backoff; entry.visibility.ms == 0 && backoff.high > 0) {
+    const Range& backoff = row(call).backoff;
+    if (entry.visibility.ms == 0 && (backoff.high > 0 || view.scheduled)) {
       // A message that waits already or is visible stays as it is.
       changed.from_low = std::min(view.from_low, low + shortest_wait(row(call)));
       changed.from_high = std::max(view.from_high, high + Duration{backoff.high});
@@ -427,6 +449,8 @@ void Model::answered_change(const Call& call, const Turn& turn) {
       view.from_low = std::min(view.from_low, changed.from_low);
       view.from_high = std::max(view.from_high, changed.from_high);
       view.nonce_known &= changed.nonce_known && view.nonce == changed.nonce;
+      view.durable = view.idle = false;
+      view.scheduled |= changed.scheduled;
       if (view.received.low == 0) view.first = Instant{};
     }
     view.step = turn.step;
@@ -450,6 +474,7 @@ void Model::answered_return(const Call& call, const Turn& turn) {
     if (view.nonce_known && view.nonce != nonce) continue;  // received again since then
     const bool untouched = view.nonce_known && view.step <= call.asked_step && message.moves == 0;
     if (untouched && view.from_high <= call.fired_when_asked) continue;  // visible again already
+    if (untouched && view.idle) continue;  // not in flight
     if (untouched && view.from_low > high && row(call).backoff.high == 0) {
       --view.received.low;
       --view.received.high;
@@ -463,7 +488,8 @@ void Model::answered_return(const Call& call, const Turn& turn) {
     if (view.received.low == 0) view.first = Instant{};
     view.step = turn.step;
     trace_->note("  message {} returned", call.messages[i]);
-    view.leased = false;
+    view.leased = view.durable = view.idle = false;
+    if (row(call).apart) message.latest = std::max(message.latest, view.from_high);
     set_view(message, view);
   }
 }

@@ -151,10 +151,10 @@ bool Model::surely_here(const ModelMessage& message, const QueueRow& queue,
     return receive->exact && (receive->decided_step == 0 || receive->decided_step == step);
   });
   return alone && !queue.fifo && !queue.may_move && !queue.at_lease_end && queue.starts == 0 &&
-         queue.looked < message.view.from_low && message.sent == ModelMessage::Sent::acked &&
-         message.gone == ModelMessage::Gone::no && message.moves == 0 &&
-         queue.state == QueueRow::State::live && queue.purges == 0 && queue.deletes == 0 &&
-         !may_be_expired(message);
+         queue.looked < message.view.from_low && !message.cancelled &&
+         message.sent == ModelMessage::Sent::acked && message.gone == ModelMessage::Gone::no &&
+         message.moves == 0 && queue.state == QueueRow::State::live && queue.purges == 0 &&
+         queue.deletes == 0 && !may_be_expired(message);
 }
 
 // Records the deletes that are in time, if their messages are moved at all.
@@ -189,7 +189,7 @@ void Model::arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery,
   const auto known = to.by_seq.find(delivery.seq);
   const bool old = known != to.by_seq.end() && known->second == id;
   const Names reached = reach(message.queue);
-  const bool possible = message.wanders && (reached & to.bit) != 0;
+  const bool possible = message.wanders && !message.cancelled && (reached & to.bit) != 0;
   if (old || !possible)
     return trace_->broken("a message is in one queue",
                           "message {} of queue {} seq {} comes from queue {} seq {}", id,
@@ -247,7 +247,10 @@ bool Model::arrive_dead(ModelMessage& message, const Delivery& delivery, const Q
     return false;
   }
   message.origin = delivery.content.origin;
-  if (!at.fifo) return true;
+  if (!at.fifo) {
+    if (row(message).apart) message.latest = std::max(message.latest, delivery.first_received);
+    return true;
+  }
   const std::array<char, 36> uuid =
       uuid_text(message_id(world_->secret(), message.born_queue, message.born_seq));
   message.uuid.assign(uuid.data(), uuid.size());

@@ -31,8 +31,8 @@ void Model::check_order(const Call& call, std::size_t index) {
     if (std::find(call.messages.begin(), with_it, id) != with_it) continue;
     if (earlier.wanders || earlier.deletes > 0 || queue.purges > 0 || queue.deletes > 0) continue;
     if (may_be_expired(earlier)) continue;  // and a crash may bring it back
-    const bool here =
-        earlier.sent != ModelMessage::Sent::doubtful && earlier.gone == ModelMessage::Gone::no;
+    const bool here = earlier.sent != ModelMessage::Sent::doubtful &&
+                      earlier.gone == ModelMessage::Gone::no && !earlier.cancelled;
     if (!here) {
       lose(earlier, "a later one of its group came");
       continue;
@@ -130,7 +130,7 @@ void Model::redelay(QueueRow& queue) {
   if (!queue.fifo) return;
   for (const std::uint32_t id : queue.messages) {
     ModelMessage& message = messages_[id];
-    if (message.seq == 0 || message.arrived_step > 0) continue;
+    if (message.seq == 0 || message.arrived_step > 0 || message.own_delay) continue;
     const auto again = [&](View& view) {
       if (view.received.low > 0) return;
       const Instant low = message.sent_at + Duration{queue.delay.low};
@@ -140,6 +140,10 @@ void Model::redelay(QueueRow& queue) {
       view.from_high = never ? high : std::max(view.from_high, high);
     };
     again(message.view);
+    if (queue.apart) {
+      message.aged = std::min(message.aged, message.sent_at + Duration{queue.delay.low});
+      message.latest = std::max(message.latest, message.sent_at + Duration{queue.delay.high});
+    }
     message.view.step = std::max(message.view.step, message.decided_step);
     if (message.view.received.low == 0 && message.view.step < queue.set_step)
       message.view.step = queue.set_step;
@@ -372,8 +376,8 @@ bool Model::surely_held(const ModelMessage& message, const ReceiptEntry& entry, 
   const Result<Receipt> receipt = open(world_->receipt_key(), entry.handle);
   const View& view = message.view;
   return receipt && surely_alive(message) && !message.wanders && message.moves == 0 &&
-         view.nonce_known && view.nonce == receipt->nonce && view.step <= call.asked_step &&
-         leased_until(message) > high;
+         !view.scheduled && view.nonce_known && view.nonce == receipt->nonce &&
+         view.step <= call.asked_step && leased_until(message) > high;
 }
 
 void Model::check_expired_handle(const Call& call, std::size_t index, const Turn& turn) {

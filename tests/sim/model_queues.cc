@@ -103,6 +103,7 @@ std::uint32_t Model::add_queue(const QueueConfig& config) {
   queue.wait = exactly(config.wait());
   queue.durability = number_of(config, Attribute::durability);
   queue.backoff = waits_of(config.text(Attribute::backoff_plan));
+  queue.apart = config.ages_from_delivery();
   queue.at_lease_end = config.dead_letter_at() == DeadLetterAt::lease_end;
   queue.replays.relaxed = queue.durability.high != 0;
   queue.replays.retention = number_of(config, Attribute::replay_retention);
@@ -326,7 +327,7 @@ Model::Standing Model::standing(const Call& call, const Turn& turn,
           .hidden = settled && view.from_low > decided_high(call, turn),
           .received = view.received.low > 0,
           .never = view.received.high == 0,
-          .backs_off = row(message).backoff.high > 0};
+          .backs_off = row(message).backoff.high > 0 || view.scheduled};
 }
 
 void Model::check_counts(const Call& call, const Turn& turn, QueueRow& queue,

@@ -78,6 +78,8 @@ void read_tracked_messages(Decoder& in, RecordSink& sink) {
     if ((flags & tracked_grouped) != 0) entry.group = read_key(in);
     entry.waits = (flags & tracked_waits) != 0;
     entry.final_deadline = (flags & tracked_final) != 0;
+    entry.cancelled = (flags & tracked_cancelled) != 0;
+    entry.aged_apart = (flags & tracked_apart) != 0;
     if (!in.ok()) return;
     record.entries.push_back(entry);
   }
@@ -217,8 +219,11 @@ std::size_t encode_tracked_messages(std::byte* out, QueueId queue, bool fifo,
     to.fixed(entry.nonce);
     const bool grouped = entry.group != TextKey{};
     const bool final = entry.final_deadline && !MUTANT(forget_final_deadline);
-    const unsigned waits = (entry.waits ? tracked_waits : 0u) | (final ? tracked_final : 0u);
-    to.fixed(static_cast<std::uint8_t>((grouped ? tracked_grouped : 0u) | waits));
+    const bool cancelled = entry.cancelled && !MUTANT(forget_cancel_mark);
+    const unsigned flags = (grouped ? tracked_grouped : 0u) | (entry.waits ? tracked_waits : 0u) |
+                           (final ? tracked_final : 0u) | (cancelled ? tracked_cancelled : 0u) |
+                           (entry.aged_apart ? tracked_apart : 0u);
+    to.fixed(static_cast<std::uint8_t>(flags));
     if (grouped) write_key(to, entry.group);
   }
   return to.finish(RecordType::tracked_messages, 0, stream);

@@ -80,7 +80,11 @@ enum class SendExtension : std::uint16_t {
   producer = 2,  // ProducerKey: id u64, sequence u64
   // Content::subscription, 16 bytes, and Content::notification; in a FAN_OUT the subscription is 0.
   notification = 3,
+  delivery_time = 4,  // u8: bits below
 };
+// The bits of a delivery_time: SendRecord::aged_apart, own_delay.
+inline constexpr std::uint8_t time_aged_apart = 1 << 0;
+inline constexpr std::uint8_t time_own_delay = 1 << 1;
 inline constexpr std::uint16_t ignorable = 1 << 15;
 
 // A version that does not know the type of a record skips the record if it has this flag.
@@ -111,10 +115,15 @@ inline constexpr std::uint16_t heads_reserved = 1 << 0;
 inline constexpr std::uint8_t tracked_grouped = 1 << 0;  // it has the key of its group
 inline constexpr std::uint8_t tracked_waits = 1 << 1;    // TrackedMessage::waits
 inline constexpr std::uint8_t tracked_final = 1 << 2;    // TrackedMessage::final_deadline
-inline constexpr std::uint8_t tracked_flags = 0x07;
-// The bits of a RECEIVE's `fields`, of all its messages: ReceiveRecord::waits, final_deadline.
+inline constexpr std::uint8_t tracked_cancelled = 1 << 3;
+inline constexpr std::uint8_t tracked_apart = 1 << 4;  // TrackedMessage::aged_apart
+inline constexpr std::uint8_t tracked_flags = 0x1F;
+// The bits of a RECEIVE's `fields`, of all its messages: ReceiveRecord::waits, final_deadline,
+// cancelled, aged_apart.
 inline constexpr std::uint16_t receive_waits = 1 << 0;
 inline constexpr std::uint16_t receive_final = 1 << 1;
+inline constexpr std::uint16_t receive_cancelled = 1 << 2;
+inline constexpr std::uint16_t receive_apart = 1 << 3;
 
 // The bits of a REPLAY's `fields`: ReplayRecord::progress, ReplayTask::copies.
 inline constexpr std::uint16_t replay_progress = 1 << 0;
@@ -143,6 +152,7 @@ struct StoredMessage {
   bool relocated = false;
   bool shares = false;  // an earlier message of this record has counted its bytes
   ProducerKey producer;
+  bool aged_apart = false, own_delay = false;  // of SendRecord
   // The number of an unknown critical extension, or 0; the count of skipped extensions.
   std::uint16_t unknown_extension = 0;
   std::uint16_t passed_over = 0;

@@ -19,14 +19,16 @@ constexpr std::size_t from_bytes = 1 + 4 + 6 + 8 + 4;
 constexpr std::size_t extension_head_bytes = 2 + 2;
 constexpr std::size_t producer_bytes = 8 + 8;
 constexpr std::size_t extensions_bytes_max =
-    2 + 3 * extension_head_bytes + producer_bytes + sizeof(MessageId);
+    2 + 4 * extension_head_bytes + producer_bytes + sizeof(MessageId) + 1;
 
+bool has_delivery_time(const SendRecord& record) { return record.aged_apart || record.own_delay; }
 bool enveloped(const SendRecord& record) { return record.subscription != MessageId{}; }
 
 // Size of the extensions without their length, 0: none.
 std::size_t extensions_length(const SendRecord& record, bool in_envelope) {
   return (record.content->replayed ? extension_head_bytes : 0) +
          (record.producer.id != 0 ? extension_head_bytes + producer_bytes : 0) +
+         (has_delivery_time(record) ? extension_head_bytes + 1 : 0) +
          (in_envelope
               ? extension_head_bytes + sizeof(MessageId) + record.content->notification.size()
               : 0);
@@ -47,6 +49,12 @@ void write_extensions(Encoder& to, const SendRecord& record, bool in_envelope) {
     to.fixed(record.producer.id);
     to.fixed(record.producer.sequence);
   }
+  if (has_delivery_time(record)) {
+    head(SendExtension::delivery_time, 1);
+    const unsigned bits =
+        (record.aged_apart ? time_aged_apart : 0u) | (record.own_delay ? time_own_delay : 0u);
+    to.fixed(static_cast<std::uint8_t>(bits));
+  }
   if (!in_envelope) return;
   head(SendExtension::notification, sizeof(MessageId) + content.notification.size());
   to.fixed(record.subscription);
@@ -66,6 +74,12 @@ void read_extensions(Decoder& in, StoredMessage& message) {
       message.producer.id = key.fixed<std::uint64_t>();
       message.producer.sequence = key.fixed<std::uint64_t>();
       if (message.producer.id == 0 || message.producer.sequence == 0) all.fail();
+    } else if (static_cast<SendExtension>(number) == SendExtension::delivery_time &&
+               bytes.size() == 1) {
+      const auto bits = Decoder(bytes).fixed<std::uint8_t>();
+      message.aged_apart = (bits & time_aged_apart) != 0;
+      message.own_delay = (bits & time_own_delay) != 0;
+      if (bits == 0 || (bits & ~(time_aged_apart | time_own_delay)) != 0) all.fail();
     } else if (static_cast<SendExtension>(number) == SendExtension::notification) {
       Decoder text(bytes);
       message.content.subscription.high = text.fixed<std::uint64_t>();

@@ -18,9 +18,19 @@ void Recovery::send(const StoredMessage& message, std::size_t offset) {
     checkpoint_bytes_ -= bytes;
     return;
   }
-  const SendRecord record{
-      message.queue,        message.seq,   message.sent,    message.deliver_at, &message.content,
-      records_at_ + offset, message.dedup, message.carried, message.relocated,  message.producer};
+  const SendRecord record{message.queue,
+                          message.seq,
+                          message.sent,
+                          message.deliver_at,
+                          &message.content,
+                          records_at_ + offset,
+                          message.dedup,
+                          message.carried,
+                          message.relocated,
+                          message.producer,
+                          {},
+                          message.aged_apart,
+                          message.own_delay};
   log_->image_.hold(record.position);
   log_->pool_.add_send(geometry_.segment_of(record.position), bytes, record.relocated);
   sink_.send(record, freed_);

@@ -99,6 +99,8 @@ class [[gnu::visibility("default")]] Client {
     queue_ids_used_up = 1115,
     directory_full = 1116,
     message_numbers_used_up = 1117,
+    message_in_flight = 1118,
+    message_id_invalid = 1119,
     overloaded = 2000,  // 2xxx: try again after Error::retry_after
     no_memory = 2001,
     no_space = 2002,

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/shard/expiry.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+#include "core/base/mutant.h"
+
+namespace pawl {
+
+// An entry of a message that has become visible since, or is not yet, is out of date.
+bool Expiry::is_older(IndexEntry indexed, Duration retention, Instant now) const {
+  if (!indexed.is_slot()) return true;
+  const Slot& slot = state_.slots[indexed.slot()];
+  CHECK(slot.state != Slot::State::free, "seq {} has a free slot", slot.seq);
+  if (!slot.aged_apart || slot.receive_count > 0) return true;
+  return slot.state == Slot::State::visible && slot.deadline + retention <= now;
+}
+
+void Expiry::expire_aged(Queue& queue, std::size_t& left, Instant now, Effects& effects) {
+  const Duration retention = queue.config->retention();
+  for (; left > 0 && queue.aged; --left) {
+    const Seq seq = queue.aged->expire(now, retention);
+    CHECK(seq < queue.next_seq, "seq {} of {} sent", seq, queue.next_seq);
+    if (seq == 0) break;
+    const IndexEntry indexed = queue.index.find(seq);
+    if (indexed.absent() || !is_older(indexed, retention, now)) continue;
+    states_.erase(queue, seq, effects.freed);
+    effects.deletes.push_back({queue.id, seq});
+    state_.statistics.leave(queue, QueueCounter::expired);
+  }
+}
+
+void Expiry::expire(Queue& queue, Instant now, Effects& effects) {
+  CHECK(queue.config != nullptr, "queue {} is not in the directory", raw(queue.id));
+  std::size_t left = state_.limits.retired_a_turn;
+  expire_aged(queue, left, now, effects);
+  queue.expired = std::max(queue.expired, queue.times.expire(now, queue.config->retention()));
+  const std::uint64_t before = queue.index.size();
+  Seq seq = queue.index.first_from(queue.swept);
+  for (; left > 0 && seq != 0 && seq < queue.expired; --left) {
+    const bool apart = queue.keeps_apart && states_.is_apart(queue.index.find(seq));
+    if (!apart || MUTANT(forget_delivery_age)) {
+      states_.erase(queue, seq, effects.freed);
+      if (queue.keeps_apart) effects.deletes.push_back({queue.id, seq});
+    }
+    seq = queue.index.first_from(seq + 1);
+  }
+  const bool more = seq != 0 && seq < queue.expired;
+  queue.swept = std::max(queue.swept, more ? seq : queue.expired);
+  const bool some_left = queue.keeps_apart && queue.index.size() > 0;
+  const Seq below = some_left ? std::min(queue.swept, queue.index.oldest()) : queue.swept;
+  CHECK(below <= queue.next_seq, "below {} of {} sent", below, queue.next_seq);
+  queue.low = std::max(queue.low, below);
+  if (const std::uint64_t gone = before - queue.index.size(); gone > 0) {
+    state_.statistics.leave(queue, QueueCounter::expired, gone);
+    // Recorded, so that a longer retention set later does not bring them back after a restart.
+    effects.purges.push_back({.queue = queue.id, .below = below, .at = Instant{}});
+  }
+  if (!more && left > 0) return retention_.arm_retention(queue);
+  retention_.arm_retention(queue, now + milliseconds(1));
+}
+
+}  // namespace pawl

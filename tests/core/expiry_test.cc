@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Retention that counts from the delivery time: queues with x-max-delay.
+#include "core/shard/expiry.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/core/script.h"
+
+namespace pawl::test {
+namespace {
+
+void run(std::string_view steps) { Script().run(steps); }
+
+TEST(RetentionFromDelivery, KeepsAMessageThatIsDelayedForLonger) {
+  run("queue q retention=60 max_delay=10d | send q a delay=1d | send q b | advance 61s | "
+      "peek q -> a:delayed+86339000 | advance 86339s | count q -> 1/0/0 | advance 59999ms | "
+      "count q -> 1/0/0 | advance 1ms | count q -> 0/0/0 | stored -> 0");
+}
+
+TEST(RetentionFromDelivery, GoesOnAcrossARestart) {
+  run("queue q retention=60 max_delay=10d | send q a delay=5m | send q b | advance 61s | crash | "
+      "peek q -> a:delayed+239000 | rotate | crash | advance 239s | count q -> 1/0/0 | "
+      "advance 30s | restart | advance 29s | count q -> 1/0/0 | advance 1s | count q -> 0/0/0");
+  run("queue q retention=60 max_delay=10d visibility=20 | send q a delay=5m | advance 5m | "
+      "advance 10s | receive q -> a#1 | rotate | crash | advance 49s | count q -> 1/0/0 | "
+      "advance 1s | count q -> 0/0/0");
+}
+
+TEST(RetentionFromDelivery, EndsNeighboursInTime) {
+  run("queue q retention=60 max_delay=10d | send q a | send q b delay=5m | send q c | "
+      "advance 60s | count q -> 0/0/1 | advance 1s | send q d | advance 60s | count q -> 0/0/1 | "
+      "crash | peek q -> b:delayed+179000 | rotate | crash | advance 179s | count q -> 1/0/0");
+}
+
+TEST(RetentionFromDelivery, FollowsANewDeliveryTime) {
+  run("queue q retention=60 max_delay=10d | send q a | plan q 5m 1 | advance 5m | "
+      "count q -> 1/0/0 | plan q 2m 1 | advance 61s | crash | advance 59s | count q -> 1/0/0 | "
+      "advance 59s | count q -> 1/0/0 | advance 1s | count q -> 0/0/0");
+  run("queue q retention=60 max_delay=10d | send q a delay=5m | plan q 0 1 | advance 60s | "
+      "count q -> 0/0/0");
+}
+
+TEST(RetentionFromDelivery, OfADeadLetterCountsFromItsFirstReceive) {
+  run("queue d retention=60 | queue q retention=60 max_delay=10d visibility=1 max_receive=1 dlq=d "
+      "| "
+      "send q a delay=5m | advance 5m | receive q -> a#1 | advance 1s | receive q -> none | "
+      "count d -> 1/0/0 | crash | count d -> 1/0/0 | advance 58s | count d -> 1/0/0 | advance 1s | "
+      "count d -> 0/0/0");
+}
+
+TEST(RetentionFromDelivery, FollowsTheDelayOfAFifoQueue) {
+  run("queue q fifo=1 retention=60 max_delay=10d delay=5m | send q g:a | advance 61s | "
+      "set q delay=2m | advance 59s | count q -> 1/0/0 | advance 59s | count q -> 1/0/0 | "
+      "advance 1s | count q -> 0/0/0");
+  run("queue q fifo=1 retention=60 max_delay=10d | send q g:a delay=5m | set q delay=1m | crash | "
+      "advance 299s | count q -> 0/0/1 | advance 1s | receive q -> a#1");
+}
+
+TEST(RetentionFromDelivery, IsNotThatOfOtherQueues) {
+  run("queue q retention=60 | send q a delay=15m | advance 60s | count q -> 0/0/0");
+}
+
+}  // namespace
+}  // namespace pawl::test
