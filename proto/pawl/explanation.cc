@@ -131,11 +131,19 @@ std::string why_absent(const Explained& subject) {
 std::string why_in_flight(const Explained& subject) {
   const PeekedMessage& message = *subject.message;
   CHECK(message.state == State::in_flight, "state {}", static_cast<int>(message.state));
+  const std::string head =
+      fmt::format("A consumer{} has received it.",
+                  message.consumer == ConsumerAddress{} ? "" : " at " + text_of(message.consumer));
+  if (message.cancelled)
+    return fmt::format(
+        "{} It is cancelled: it is deleted when its consumer gives it back or its visibility "
+        "timeout "
+        "ends, in {}.",
+        head, rough_text(message.until - subject.now));
   std::string text = fmt::format(
-      "A consumer{} has received it. It is visible again in {}, unless it is deleted or its "
-      "visibility is changed before. It was received {}.",
-      message.consumer == ConsumerAddress{} ? "" : " at " + text_of(message.consumer),
-      rough_text(message.until - subject.now), receives_of(subject.queue, message));
+      "{} It is visible again in {}, unless it is deleted or its visibility is changed before. It "
+      "was received {}.",
+      head, rough_text(message.until - subject.now), receives_of(subject.queue, message));
   if (is_spent(subject.queue, message))
     text += fmt::format(" {} moves it to the dead-letter queue {}.",
                         subject.queue.dead_letter_at() == DeadLetterAt::lease_end

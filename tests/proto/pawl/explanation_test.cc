@@ -44,6 +44,16 @@ TEST_F(ExplanationTest, HasASentenceForEachState) {
   EXPECT_TRUE(explanation({.queue = queue_, .now = now}).contains("has expired (4 days after"));
 }
 
+TEST_F(ExplanationTest, TellsThatAMessageInFlightIsCancelled) {
+  allow_receives(1);
+  const PeekedMessage message{
+      .state = State::in_flight, .until = now + seconds(7), .receive_count = 1, .cancelled = true};
+  says(
+      "A consumer has received it. It is cancelled: it is deleted when its consumer gives it back "
+      "or its visibility timeout ends, in 7.0 s.",
+      message);
+}
+
 TEST_F(ExplanationTest, NamesTheDeadLetterQueueOfASpentMessage) {
   allow_receives(3);
   says("the next receives return it", {.state = State::visible, .receive_count = 2});
