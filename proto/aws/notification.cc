@@ -11,6 +11,7 @@
 #include "proto/aws/message_attributes.h"
 #include "proto/text/base64.h"
 #include "proto/text/json.h"
+#include "proto/text/uuid.h"
 
 namespace pawl {
 namespace {
@@ -52,18 +53,10 @@ std::string make_notification(std::string_view before, std::string_view between)
 }
 
 std::optional<MessageId> subscription_of(std::string_view uuid) {
-  MessageId id;
-  std::size_t digits = 0;
-  for (const char c : uuid) {
-    if (c == '-') continue;
-    const bool decimal = c >= '0' && c <= '9';
-    if (digits == 32 || !(decimal || (c >= 'a' && c <= 'f'))) return std::nullopt;
-    std::uint64_t& half = digits++ < 16 ? id.high : id.low;
-    half = half << 4 | static_cast<std::uint64_t>(decimal ? c - '0' : c - 'a' + 10);
-  }
-  const std::array<char, 36> text = uuid_text(id);
-  if (id == MessageId{} || uuid != std::string_view(text.data(), text.size())) return std::nullopt;
-  return id;
+  const std::optional<MessageId> id = parse_uuid(uuid);
+  if (!id) return std::nullopt;
+  const std::array<char, 36> text = uuid_text(*id);
+  return uuid == std::string_view(text.data(), text.size()) ? id : std::nullopt;
 }
 
 void append_envelope(std::string& out, const Content& content) {
