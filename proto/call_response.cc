@@ -38,8 +38,8 @@ struct CorsHeaders {
       "x-amz-date, x-amz-security-token, x-amz-target, x-amz-user-agent, x-amzn-query-mode, "
       "x-amzn-trace-id";
   static constexpr std::string_view answer_headers =
-      "x-amzn-RequestId, x-amzn-query-error, x-pawl-durability, Retry-After, x-amz-retry-after, "
-      "Date";
+      "x-amzn-RequestId, x-amzn-query-error, x-pawl-cancel, x-pawl-durability, Retry-After, "
+      "x-amz-retry-after, Date";
 };
 
 }  // namespace

@@ -103,8 +103,7 @@ constexpr ErrorRow errors[] = {
           "messages. Receive what is left in it, and send to a new queue."),
     never(Errc::message_in_flight, Status::message_in_flight, F::message_in_flight,
           "The message {receipt} is in flight, or on its way to another queue: a consumer may have "
-          "begun with it. Try again later, or append ;x-even-in-flight to delete it when it comes "
-          "back."),
+          "begun with it. Try again later{in_flight_advice}."),
     never(
         Errc::message_id_invalid, Status::message_id_invalid, F::receipt_handle_is_invalid,
         "{receipt} does not name a message that was sent to the queue {queue}. A message that was "

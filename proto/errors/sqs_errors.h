@@ -56,6 +56,7 @@ struct ErrcSubjects {
   std::string_view attempt;     // ReceiveRequestAttemptId
   std::int64_t message_size_max = 0;
   std::int64_t visibility_max_s = 43'200;
+  std::string_view in_flight_advice = {};  // message_in_flight
 };
 
 // Refuses with the SQS error and text of `code`, which must not be ok.

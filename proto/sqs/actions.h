@@ -67,6 +67,8 @@ void receive_message_result(SqsState& s, SqsResult& result);
 // receipts.cc
 CallStep delete_message(SqsState& s);
 CallStep delete_message_batch(SqsState& s);
+// The value of x-pawl-cancel for the request, one outcome an entry; empty: no entry has an id.
+std::string cancel_header(const SqsState& s);
 void delete_message_batch_result(SqsState& s, SqsResult& result);
 CallStep change_message_visibility(SqsState& s);
 CallStep change_message_visibility_batch(SqsState& s);

@@ -3,6 +3,7 @@
 
 #include "core/base/check.h"
 #include "proto/sqs/actions.h"
+#include "proto/sqs/receipt_text.h"
 #include "proto/text/text.h"
 
 namespace pawl::sqs {
@@ -64,6 +65,14 @@ void write_failure(const SqsEntryInput& given, const Refusal& why, SqsResult& re
   result.text("Code", internal ? "InternalError" : fault.code);
   result.text("Message", why.text);
   result.end_item(xml_name);
+}
+
+// The way to cancel a message in flight; empty for a request that cannot, or asks for it already.
+std::string_view advice_in_flight(const SqsState& s, std::string_view receipt) {
+  const bool deletes =
+      s.action == SqsAction::delete_message || s.action == SqsAction::delete_message_batch;
+  if (!deletes || receipt.ends_with(even_in_flight_suffix)) return {};
+  return ", or append ;x-even-in-flight to delete it when it comes back";
 }
 
 }  // namespace
@@ -134,7 +143,8 @@ ErrcSubjects subjects_of(const SqsState& s, const SqsEntryInput& entry) {
           .visibility = entry[M::visibility_timeout].text,
           .attempt = s.input[M::attempt_id].text,
           .message_size_max = message_size_max,
-          .visibility_max_s = s.queue->visibility_limit().ms / 1000};
+          .visibility_max_s = s.visibility_max_s,
+          .in_flight_advice = advice_in_flight(s, entry[M::receipt_handle].text)};
 }
 
 }  // namespace pawl::sqs

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "proto/http/parser.h"
+#include "proto/sqs/actions.h"
 #include "proto/sqs/state.h"
 #include "proto/text/json.h"
 #include "proto/text/text.h"
@@ -147,6 +148,9 @@ SqsHeaders::SqsHeaders(const SqsState& s) {
     if (s.request.op != Op::send && s.request.op != Op::delete_message) return;
     headers[count++] = {"x-pawl-durability",
                         durability_words[static_cast<std::size_t>(s.request.durability)]};
+    if (s.request.op != Op::delete_message) return;
+    cancels = sqs::cancel_header(s);
+    if (!cancels.empty()) headers[count++] = {"x-pawl-cancel", cancels};
     return;
   }
   const SqsFaultInfo& fault = info(s.refusal.fault);

@@ -19,6 +19,7 @@ void SqsState::use(const QueueConfig& the_queue) {
   queue_name = input.arena.copy(queue->name);
   queue_account = input.arena.copy(queue->account);
   fifo = queue->is_fifo();
+  visibility_max_s = queue->visibility_limit().ms / 1000;
   request.queue = queue->id;
 }
 
@@ -33,6 +34,7 @@ void SqsState::reset() {
   queue = nullptr;
   queue_name = queue_account = {};
   fifo = false;
+  visibility_max_s = 0;
   free_memory(request.route.copied);  // the assignment below would keep its memory
   request = {};
   for (SqsEntry& entry : entries) {

@@ -58,7 +58,8 @@ struct SqsState {
   const CallSettings* config = nullptr;
   std::string_view account;  // the caller's: owner of the created and listed queues
   std::string_view queue_name, queue_account;
-  bool fifo = false;  // the queue is FIFO
+  bool fifo = false;                  // the queue is FIFO
+  std::int64_t visibility_max_s = 0;  // QueueConfig::visibility_limit(); 0: no queue
 
   // The request and the data it points to.
   Request request;
@@ -119,7 +120,7 @@ void append_queue_url(std::string& out, const SqsState& state, std::string_view 
 struct SqsHeaders {
   explicit SqsHeaders(const SqsState& s);
 
-  std::string query_error, seconds, milliseconds;
+  std::string query_error, seconds, milliseconds, cancels;
   std::array<HttpHeader, 3> headers;
   std::size_t count = 0;
 };

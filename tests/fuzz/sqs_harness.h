@@ -192,7 +192,10 @@ inline void apply(Request& request, Errc outcome, bool entries_only) {
   for (SendEntry& entry : request.sends) entry.error = outcome;
   for (FanOutTarget& target : request.targets) target.error = outcome;
   for (ReceiptEntry& entry : request.receipts) {
-    CHECK(within(entry.visibility, 43200));
+    const bool by_handle = entry.by == ReceiptEntry::By::handle;
+    CHECK(within(entry.visibility, by_handle ? 43200 : 900));
+    CHECK(by_handle == (entry.id == MessageId{}));
+    CHECK(!entry.uncounted || (by_handle && request.op == Op::change_visibility));
     if (entry.error == Errc::ok) entry.error = outcome;
   }
   if (!entries_only && outcome != Errc::ok) {

@@ -60,6 +60,7 @@ class FakeBroker {
   Errc refuse_with = Errc::ok;           // the request whole
   ConfigPtr refused_with_config;         // what such a refusal brings along
   std::vector<Errc> refuse_entries;      // entry by entry; ok where it ends
+  MessageId gone_id;                     // of no message; those of other ids are there
   const Md5* body_md5 = nullptr;         // that was kept with all messages
   std::vector<ReplayTask> replays;       // newest first
   std::vector<PeekedMessage> peeked;     // by number; what a peek finds
@@ -273,7 +274,10 @@ class FakeBroker {
 
   void receipts(Request& request) {
     for (std::size_t i = 0; i < request.receipts.size(); ++i) {
-      if (request.receipts[i].error == Errc::ok) request.receipts[i].error = error_of(i);
+      ReceiptEntry& entry = request.receipts[i];
+      if (entry.error == Errc::ok) entry.error = error_of(i);
+      entry.cancelled = request.op == Op::delete_message && entry.by != ReceiptEntry::By::handle &&
+                        entry.error == Errc::ok && entry.id != gone_id;
     }
   }
 
