@@ -35,7 +35,7 @@ inline constexpr std::uint32_t frame_bytes_max = 16u << 20;
 
 inline constexpr std::uint32_t binary_magic = 0x4C57'4150;  // bytes "PAWL" on the wire
 inline constexpr std::uint16_t binary_major = 1;            // a server accepts its own major only
-inline constexpr std::uint16_t binary_minor = 6;  // additions that an older peer may ignore
+inline constexpr std::uint16_t binary_minor = 7;  // additions that an older peer may ignore
 
 // Features: bits offered in HELLO; the response has the bits known to both ends.
 inline constexpr std::uint32_t feature_checksum = 1;
@@ -67,7 +67,8 @@ inline constexpr std::uint32_t entry_has_system = 1u << 25;      // length
 inline constexpr std::uint32_t entry_has_delay = 1u << 26;       // milliseconds; SEND only
 inline constexpr std::uint32_t entry_has_names = 1u
                                                  << 27;  // u8 lengths: group, dedup id, origin, 0
-inline constexpr std::uint8_t replay_flag_copies = 1 << 0;  // flag of START_REPLAY
+inline constexpr std::uint8_t cancel_flag_even_in_flight = 1 << 0;  // flag of CANCEL
+inline constexpr std::uint8_t replay_flag_copies = 1 << 0;          // flag of START_REPLAY
 inline constexpr std::uint32_t entry_bits_known =
     entry_body_mask | entry_has_attributes | entry_has_system | entry_has_delay | entry_has_names;
 
@@ -100,8 +101,11 @@ enum class BinaryOp : std::uint8_t {
   deliver = 27,      // from the server: messages of a subscription
   acknowledge = 28,  // DELETE_MESSAGE that also grants credit to a subscription
   unsubscribe = 29,
-  send_once = 30,  // SEND whose messages are recognised when they are sent again
-  call = 31,       // an action of pawl's own API, in JSON
+  send_once = 30,         // SEND whose messages are recognised when they are sent again
+  call = 31,              // an action of pawl's own API, in JSON
+  cancel = 32,            // DELETE_MESSAGE by message ids
+  reschedule = 33,        // the delivery times of messages, by their ids
+  return_uncounted = 34,  // CHANGE after which the deliveries do not count
 };
 
 struct FrameHeader {

@@ -2,15 +2,12 @@
 #include "proto/binary/messages.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <utility>
 
 #include "core/base/check.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/aws/message_rules.h"
 #include "proto/aws/notification.h"
-#include "proto/binary/payloads.h"
 #include "proto/text/digest.h"
 #include "proto/text/text.h"
 
@@ -92,11 +89,6 @@ std::size_t delivery_bytes(const Content& content) {
          content.attributes.size() + content.system.size() + names;
 }
 
-payload::Uuid bytes_of(const MessageId& id) {
-  return std::bit_cast<payload::Uuid>(
-      std::array<std::uint64_t, 2>{std::byteswap(id.high), std::byteswap(id.low)});
-}
-
 }  // namespace
 
 BinaryNext send(BinaryCallState& s, const BinaryArguments& call) {
@@ -146,7 +138,6 @@ BinaryNext send(BinaryCallState& s, const BinaryArguments& call) {
   return s.route(Op::send, queue.owner);
 }
 
-// Ids are the 16 bytes of the UUID that SQS clients receive.
 void write_sent(const BinaryCallState& s, std::string& out) {
   put_count<payload::Sent>(out, s.prechecks.size());
   std::size_t next = 0;
@@ -288,7 +279,8 @@ void write_deliveries(const BinaryCallState& s, std::string& out) {
 
 BinaryNext use_receipts(BinaryCallState& s, const BinaryArguments& call) {
   BinaryReader& in = call.in;
-  const bool change = s.header.op == static_cast<std::uint8_t>(BinaryOp::change);
+  const bool returns = s.header.op == static_cast<std::uint8_t>(BinaryOp::return_uncounted);
+  const bool change = returns || s.header.op == static_cast<std::uint8_t>(BinaryOp::change);
   const bool grants = s.header.op == static_cast<std::uint8_t>(BinaryOp::acknowledge);
   const auto [subscription, credit] = grants ? take_struct<payload::Grant>(in) : payload::Grant{};
   const std::uint32_t count = take_count<payload::Deletion>(in);
@@ -300,7 +292,9 @@ BinaryNext use_receipts(BinaryCallState& s, const BinaryArguments& call) {
     if (change) {
       const auto [receipt, visibility_ms] = take_struct<payload::Change>(in);
       entry.handle = receipt;
-      if (visibility_ms > visibility_ms_max) entry.error = Errc::invalid;
+      entry.uncounted = returns;
+      if (milliseconds(visibility_ms) > call.opened->visibility_limit())
+        entry.error = Errc::invalid;
       entry.visibility = milliseconds(visibility_ms);
     } else {
       entry.handle = take_struct<payload::Deletion>(in).receipt;

@@ -7,9 +7,12 @@
 // Source: proto/PROTOCOL.md
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <string>
 
+#include "proto/binary/payloads.h"
 #include "proto/binary/state.h"
 
 namespace pawl::binary {
@@ -25,6 +28,16 @@ inline Duration duration(std::uint32_t ms) {
   return ms == binary_queue_default ? queue_default : milliseconds(ms);
 }
 
+// Ids are the 16 bytes of the UUID that SQS clients receive.
+inline payload::Uuid bytes_of(const MessageId& id) {
+  return std::bit_cast<payload::Uuid>(
+      std::array<std::uint64_t, 2>{std::byteswap(id.high), std::byteswap(id.low)});
+}
+inline MessageId id_of(const payload::Uuid& bytes) {
+  const auto halves = std::bit_cast<std::array<std::uint64_t, 2>>(bytes);
+  return {std::byteswap(halves[0]), std::byteswap(halves[1])};
+}
+
 BinaryNext send(BinaryCallState& s, const BinaryArguments& call);  // SEND, SEND_ONCE
 void write_sent(const BinaryCallState& s, std::string& out);
 BinaryNext receive(BinaryCallState& s, const BinaryArguments& call);
@@ -33,7 +46,7 @@ BinaryNext receive_result(BinaryCallState& s, BinarySessionState& session,
                           const Directory& directory);
 // Writes the deliveries that fit into the response.
 void write_deliveries(const BinaryCallState& s, std::string& out);
-// DELETE_MESSAGE, CHANGE, ACKNOWLEDGE.
+// DELETE_MESSAGE, CHANGE, RETURN, ACKNOWLEDGE.
 BinaryNext use_receipts(BinaryCallState& s, const BinaryArguments& call);
 void write_receipts(const BinaryCallState& s, std::string& out);
 

@@ -314,7 +314,7 @@ struct Deletion {  // DELETE_MESSAGE, ACKNOWLEDGE
   Receipt receipt{};
   static constexpr void fields(auto& s, auto&& each) { each(s.receipt); }
 };
-struct Change {
+struct Change {  // CHANGE, RETURN
   using Count = std::uint32_t;
   Receipt receipt{};
   std::uint32_t visibility_ms = 0;
@@ -324,6 +324,27 @@ struct EntryStatus {  // of a receipt
   using Count = std::uint32_t;
   std::uint16_t status = 0;
   static constexpr void fields(auto& s, auto&& each) { each(s.status); }
+};
+
+// --- messages by their ids ---
+
+struct Cancel {
+  using Count = std::uint32_t;
+  Uuid id{};
+  std::uint8_t flags = 0;
+  static constexpr void fields(auto& s, auto&& each) { each(s.id, s.flags); }
+};
+struct Cancelled {  // the response to CANCEL
+  using Count = std::uint32_t;
+  std::uint16_t status = 0;
+  std::uint8_t cancelled = 0;  // 0: the message was gone
+  static constexpr void fields(auto& s, auto&& each) { each(s.status, s.cancelled); }
+};
+struct Reschedule {
+  using Count = std::uint32_t;
+  Uuid id{};
+  std::uint64_t delay_ms = 0;
+  static constexpr void fields(auto& s, auto&& each) { each(s.id, s.delay_ms); }
 };
 
 // --- subscriptions ---

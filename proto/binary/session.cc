@@ -8,6 +8,7 @@
 #include "core/base/check.h"
 #include "proto/binary/api_call.h"
 #include "proto/binary/greeting.h"
+#include "proto/binary/message_ids.h"
 #include "proto/binary/messages.h"
 #include "proto/binary/queues.h"
 #include "proto/binary/subscribe.h"
@@ -62,6 +63,9 @@ const BinaryVerb* verb_of(std::uint8_t op) {
       {Op::unsubscribe, none, unsubscribe},
       {Op::send_once, queue, send, nullptr, write_sent},
       {Op::call, none, call_action},
+      {Op::cancel, queue, cancel, nullptr, write_cancelled},
+      {Op::reschedule, queue, reschedule, nullptr, write_receipts},
+      {Op::return_uncounted, queue, use_receipts, nullptr, write_receipts},
   };
   static constexpr auto by_op = [] {
     std::array<const BinaryVerb*, 256> all{};

@@ -66,6 +66,9 @@ TEST_F(BinarySessionTest, RefusesEveryTruncationAndEveryTrailingByteOfEveryOpera
       {BinaryOp::receive, receive(5, 0, 0), Next::route},
       {BinaryOp::delete_message, batch({receipt, receipt}), Next::route},
       {BinaryOp::change, batch({receipt + std::string(4, '\0')}), Next::route},
+      {BinaryOp::return_uncounted, batch({receipt + std::string(4, '\0')}), Next::route},
+      {BinaryOp::cancel, batch({std::string(16, 'i') + std::string(1, '\1')}), Next::route},
+      {BinaryOp::reschedule, batch({std::string(16, 'i') + std::string(8, '\0')}), Next::route},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(static_cast<int>(c.op));
@@ -79,7 +82,8 @@ TEST_F(BinarySessionTest, RefusesEveryTruncationAndEveryTrailingByteOfEveryOpera
 
 TEST_F(BinarySessionTest, RefusesCountsThatPromiseMoreThanThereIs) {
   const std::uint32_t q = greet_and_open();
-  for (const BinaryOp op : {BinaryOp::send, BinaryOp::delete_message, BinaryOp::change}) {
+  for (const BinaryOp op : {BinaryOp::send, BinaryOp::delete_message, BinaryOp::change,
+                            BinaryOp::cancel, BinaryOp::reschedule, BinaryOp::return_uncounted}) {
     for (const std::uint32_t count : {0u, 1025u, 0xFFFF'FFFFu}) {
       std::string payload;
       put(payload, count);
