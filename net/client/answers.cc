@@ -257,6 +257,14 @@ bool take_messages(std::string_view payload, std::vector<Client::MessageView>& m
   return in.finished();
 }
 
+bool take_cancelled(std::string_view payload, std::vector<Client::Cancelled>& outcomes) {
+  BinaryReader in(payload);
+  take_rows<payload::Cancelled>(in, [&](const payload::Cancelled& row) {
+    outcomes.push_back({static_cast<Client::Code>(row.status), row.cancelled != 0});
+  });
+  return in.finished();
+}
+
 bool take_codes(std::string_view payload, std::vector<Client::Code>& codes) {
   BinaryReader in(payload);
   take_rows<payload::EntryStatus>(in, [&](const payload::EntryStatus& row) {

@@ -57,6 +57,7 @@ bool take_moves(std::string_view payload, std::vector<Client::Move>& moves);
 bool take_replays(std::string_view payload, std::vector<Client::Replay>& replays);
 bool take_sent(std::string_view payload, std::vector<Client::Sent>& sent);
 bool take_messages(std::string_view payload, std::vector<Client::MessageView>& messages);
+bool take_cancelled(std::string_view payload, std::vector<Client::Cancelled>& outcomes);
 bool take_codes(std::string_view payload, std::vector<Client::Code>& codes);
 
 }  // namespace pawl::client

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <concepts>
+#include <type_traits>
 
 #include "core/base/check.h"
+#include "core/queue/request.h"
 #include "net/client/answers.h"
 #include "net/client/impl.h"
 #include "net/client/pawl/client.h"
@@ -40,6 +42,26 @@ Client::Result<Number> number_in(const Client::Result<Answer>& answer, Number S:
   const S s = take_struct<S>(in);
   if (!in.finished()) return failed(Client::Code::bad_answer);
   return s.*member;
+}
+
+// Decodes the response about one receipt.
+template <typename Answer>
+Client::Result<void> only_code_in(const Client::Result<Answer>& answer) {
+  if (!answer) return std::unexpected(answer.error());
+  std::vector<Client::Code> codes;
+  if (!client::take_codes(answer->payload, codes) || codes.size() != 1)
+    return failed(Client::Code::bad_answer);
+  if (codes.front() != Client::Code::ok) return failed(codes.front());
+  return {};
+}
+
+// Appends row_of(id) for each id.
+template <typename RowOf>
+Client::Code put_rows(std::string& out, std::span<const Client::MessageId> ids, RowOf&& row_of) {
+  if (ids.empty() || ids.size() > entries_max) return Client::Code::invalid;
+  put_count<std::invoke_result_t<RowOf, Client::MessageId>>(out, ids.size());
+  for (const Client::MessageId& id : ids) put_struct(out, row_of(id));
+  return Client::Code::ok;
 }
 
 }  // namespace
@@ -267,14 +289,45 @@ Client::Result<void> Client::delete_message(const Queue& queue, const Receipt& r
 Client::Result<void> Client::change_visibility(const Queue& queue, const Receipt& receipt,
                                                Millis visibility) {
   if (outstanding() > 0) return failed(Code::busy);
-  const auto answer =
-      impl_->finish(submit_change_visibility(queue, std::span(&receipt, 1), visibility));
+  return only_code_in(
+      impl_->finish(submit_change_visibility(queue, std::span(&receipt, 1), visibility)));
+}
+
+Client::Result<void> Client::return_uncounted(const Queue& queue, const Receipt& receipt,
+                                              Millis wait) {
+  return only_code_in(impl_->call(BinaryOp::return_uncounted, queue, [&](std::string& out) {
+    client::put_receipts(out, std::span(&receipt, 1), wait);
+    return Code::ok;
+  }));
+}
+
+Client::Result<std::vector<Client::Cancelled>> Client::cancel(const Queue& queue,
+                                                              std::span<const MessageId> ids,
+                                                              bool even_in_flight) {
+  const std::uint8_t flags = even_in_flight ? cancel_flag_even_in_flight : 0;
+  const auto answer = impl_->call(BinaryOp::cancel, queue, [&](std::string& out) {
+    return put_rows(out, ids, [flags](const MessageId& id) { return payload::Cancel{id, flags}; });
+  });
+  if (!answer) return std::unexpected(answer.error());
+  std::vector<Cancelled> outcomes;
+  if (!client::take_cancelled(answer->payload, outcomes) || outcomes.size() != ids.size())
+    return failed(Code::bad_answer);
+  return outcomes;
+}
+
+Client::Result<std::vector<Client::Code>> Client::reschedule(const Queue& queue,
+                                                             std::span<const MessageId> ids,
+                                                             Millis delay) {
+  const auto delay_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(delay.count(), 0));
+  const auto answer = impl_->call(BinaryOp::reschedule, queue, [&](std::string& out) {
+    return put_rows(out, ids,
+                    [delay_ms](const MessageId& id) { return payload::Reschedule{id, delay_ms}; });
+  });
   if (!answer) return std::unexpected(answer.error());
   std::vector<Code> codes;
-  if (!client::take_codes(answer->payload, codes) || codes.size() != 1)
+  if (!client::take_codes(answer->payload, codes) || codes.size() != ids.size())
     return failed(Code::bad_answer);
-  if (codes.front() != Code::ok) return failed(codes.front());
-  return {};
+  return codes;
 }
 
 // --- without a connection ---

@@ -232,6 +232,11 @@ class [[gnu::visibility("default")]] Client {
     MessageId id{};
   };
 
+  struct Cancelled {
+    Code code = Code::ok;    // of this message
+    bool cancelled = false;  // false with `ok`: it was gone
+  };
+
   // The numbers of a batch for submit_send_once(). The sender chooses `producer` once for itself
   // and the queue, and numbers its messages for the queue from 1.
   struct BatchNumbers {
@@ -354,6 +359,20 @@ class [[gnu::visibility("default")]] Client {
   Result<std::vector<Code>> delete_message(const Queue& queue, std::span<const Receipt> receipts);
   Result<void> change_visibility(const Queue& queue, const Receipt& receipt,
                                  std::chrono::milliseconds visibility);
+  // Gives a received message back without counting its delivery; it is visible again after `wait`,
+  // up to 12 h or the queue's x-max-visibility. Errors, of this and the next two: unknown_op (a
+  // server before protocol 1.7).
+  Result<void> return_uncounted(const Queue& queue, const Receipt& receipt,
+                                std::chrono::milliseconds wait = {});
+  // Deletes messages that wait or are delayed, by the ids that their sends returned. One that is in
+  // flight is message_in_flight, unless `even_in_flight`: then it is deleted when its consumer
+  // gives it back.
+  Result<std::vector<Cancelled>> cancel(const Queue& queue, std::span<const MessageId> ids,
+                                        bool even_in_flight = false);
+  // Sets when messages are delivered next: `delay` from now, 0 for at once, up to 15 minutes or the
+  // queue's x-max-delay (otherwise `invalid`). Of a message: message_gone, message_in_flight.
+  Result<std::vector<Code>> reschedule(const Queue& queue, std::span<const MessageId> ids,
+                                       std::chrono::milliseconds delay);
 
   // --- pipelined ---
   // Each call encodes its request and keeps no reference to its arguments. The bytes are sent by
