@@ -14,9 +14,9 @@ namespace {
 
 using F = SqsFault;
 
-constexpr std::string_view peek_members[] = {"QueueUrl",      "States",         "MaxMessages",
-                                             "From",          "MessageGroupId", "AttributeName",
-                                             "AttributeValue"};
+constexpr std::string_view peek_members[] = {"QueueUrl",       "States",         "MaxMessages",
+                                             "From",           "MessageGroupId", "AttributeName",
+                                             "AttributeValue", "FilterPolicy"};
 constexpr std::string_view explain_members[] = {"QueueUrl", "MessageId", "Number", "From"};
 
 constexpr std::string_view list_members[] = {"QueueNamePrefix", "MaxResults", "NextToken"};

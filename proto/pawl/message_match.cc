@@ -12,6 +12,7 @@ bool MessageMatch::takes(const Delivery* delivery) const {
   if (delivery == nullptr) return false;
   const Content& content = delivery->content;
   if (!group.empty() && content.group != group) return false;
+  if (filter != nullptr && !filter->matches(content.attributes, content.body)) return false;
   if (attribute_name.empty()) return true;
   AttributeReader reader(content.attributes);
   for (MessageAttribute attribute; reader.next(attribute);) {

@@ -8,9 +8,11 @@
 // Owner:  the call.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "core/queue/request.h"
+#include "proto/sns/filter_policy.h"
 
 namespace pawl {
 
@@ -18,7 +20,9 @@ struct MessageMatch {
   std::string group;                            // MessageGroupId; empty: any
   std::string attribute_name, attribute_value;  // of a text or number; an empty name: any
 
-  bool any() const { return group.empty() && attribute_name.empty(); }
+  std::shared_ptr<const FilterPolicy> filter = {};  // over message attributes; null: any
+
+  bool any() const { return group.empty() && attribute_name.empty() && filter == nullptr; }
   // `delivery` is null if the record cannot be read.
   bool takes(const Delivery* delivery) const;
 };

@@ -5,6 +5,7 @@
 #include "core/base/check.h"
 #include "proto/pawl/actions.h"
 #include "proto/pawl/peeked_writer.h"
+#include "proto/pawl/replay_check.h"
 
 namespace pawl {
 namespace {
@@ -30,19 +31,35 @@ bool read_states(PawlState& s, std::uint32_t& states) {
   return true;
 }
 
+bool read_filter(PawlState& s, std::string_view filter) {
+  std::string why;
+  const ReplayFault fault = replay_filter_fault(filter, why);
+  if (fault == ReplayFault::filter_size)
+    return s.refusal().because(F::invalid_parameter_value,
+                               "FilterPolicy has {} bytes; at most {} are allowed.", filter.size(),
+                               replay_filter_bytes_max);
+  if (fault != ReplayFault::none)
+    return s.refusal().because(F::invalid_parameter_value, "FilterPolicy is no filter policy: {}.",
+                               why);
+  s.match.filter = FilterPolicy::parse(filter, FilterPolicy::Scope::attributes, why);
+  CHECK(s.match.filter != nullptr, "a valid filter policy: {}", why);
+  return true;
+}
+
 bool read_match(PawlState& s) {
-  std::string_view group, name, value;
+  std::string_view group, name, value, filter;
   Refusal& refusal = s.refusal();
   if (!s.members.text("MessageGroupId", group, refusal) ||
       !s.members.text("AttributeName", name, refusal) ||
-      !s.members.text("AttributeValue", value, refusal))
+      !s.members.text("AttributeValue", value, refusal) ||
+      !s.members.text("FilterPolicy", filter, refusal))
     return false;
   if (name.empty() && !value.empty())
     return refusal.because(F::missing_parameter, "AttributeValue needs AttributeName beside it.");
   s.match = {.group = std::string(group),
              .attribute_name = std::string(name),
              .attribute_value = std::string(value)};
-  return true;
+  return filter.empty() || read_filter(s, filter);
 }
 
 }  // namespace

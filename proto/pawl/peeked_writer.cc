@@ -53,6 +53,7 @@ void PeekedWriter::write(const PeekedMessage& message, const Delivery* delivery)
   }
   if (message.behind != 0) result_.number("Behind", static_cast<std::int64_t>(message.behind));
   if (message.consumer != ConsumerAddress{}) result_.plain("Consumer", text_of(message.consumer));
+  if (message.cancelled) result_.truth("Cancelled", true);
   writer_.end();
 }
 

@@ -8,6 +8,8 @@
 #include <string_view>
 
 #include "core/base/check.h"
+#include "core/queue/replay_task.h"
+#include "proto/pawl/replay_check.h"
 #include "proto/text/json.h"
 #include "tools/verbs/endpoint_connection.h"
 #include "tools/verbs/name_value.h"
@@ -38,6 +40,7 @@ std::string peek_body(const PeekRequest& asked, std::uint64_t count, std::int64_
     json.member("AttributeName", pair.name);
     json.member("AttributeValue", pair.value);
   }
+  if (!asked.filter.empty()) json.member("FilterPolicy", std::string_view(asked.filter));
   json.end_object();
   return body;
 }
@@ -53,6 +56,20 @@ int explain_peek(const sqs_client::CallError& error, const std::string& queue) {
 }
 
 }  // namespace
+
+std::string check_filter(const std::string& text) {
+  std::string why;
+  switch (replay_filter_fault(text, why)) {
+    case ReplayFault::none:
+      return {};
+    case ReplayFault::filter_size:
+      return fmt::format("The filter has {} bytes; at most {} are allowed. Shorten it.",
+                         text.size(), replay_filter_bytes_max);
+    default:
+      return fmt::format(
+          "'{}' is not a filter policy: {}. An example is '{{\"colour\": [\"red\"]}}'.", text, why);
+  }
+}
 
 int for_each_peeked(sqs_client::SqsClient& client, const PeekRequest& asked,
                     const std::function<void(const JsonValue&)>& act) {

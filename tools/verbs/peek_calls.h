@@ -20,8 +20,12 @@ struct PeekRequest {
   std::string state;  // as in the API; empty: any
   std::string group;
   std::string attribute;  // NAME=VALUE
+  std::string filter;     // an SNS filter policy over attributes; empty: any
   std::uint64_t count = 20;
 };
+
+// The error text for the value of --filter; empty: it is valid.
+std::string check_filter(const std::string& text);
 
 // Calls act(message) for each of the oldest messages of the queue, at most `count`. `client` is one
 // of pawl_api.

@@ -98,6 +98,11 @@ void add_peek_command(CommandLine& line) {
               "Only messages whose attribute has this value, of type String or Number")
       .value_name("NAME=VALUE")
       .check(check_names_and_values);
+  verb.option("--filter", asked->request.filter,
+              "Only messages whose attributes match this SNS filter policy, as {\"colour\": "
+              "[\"red\"]}")
+      .value_name("JSON")
+      .check(check_filter);
   add_output(verb, asked->output,
              "{number, id, state, visible_at, receives, behind, consumer, sent, group, body}");
   verb.on_given([asked] { return run_peek(*asked); });

@@ -14,13 +14,13 @@
 #include "core/base/check.h"
 #include "core/queue/replay_task.h"
 #include "proto/errors/errors.h"
-#include "proto/pawl/replay_check.h"
 #include "proto/text/json.h"
 #include "proto/text/json_dom.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/printer.h"
 #include "tools/verbs/endpoint_connection.h"
+#include "tools/verbs/peek_calls.h"
 #include "tools/verbs/point_in_time.h"
 #include "tools/verbs/queue_calls.h"
 #include "tools/verbs/response_json.h"
@@ -51,20 +51,6 @@ std::string check_time(const std::string& text) {
       "\"{}\" is not a time after 1970. Write it in UTC as 2026-11-22T10:00:00Z, or as an age: "
       "90s, 15m, 2h or 3d.",
       text);
-}
-
-std::string check_replay_filter(const std::string& text) {
-  std::string why;
-  switch (replay_filter_fault(text, why)) {
-    case ReplayFault::none:
-      return {};
-    case ReplayFault::filter_size:
-      return fmt::format("The filter has {} bytes; at most {} are allowed. Shorten it.",
-                         text.size(), replay_filter_bytes_max);
-    default:
-      return fmt::format(
-          "'{}' is not a filter policy: {}. An example is '{{\"colour\": [\"red\"]}}'.", text, why);
-  }
 }
 
 std::string check_destination(const std::string& text) {
@@ -288,7 +274,7 @@ void add_replay_command(CommandLine& line) {
           "--filter", asked->filter,
           "Only messages whose attributes match this SNS filter policy, as {\"colour\": [\"red\"]}")
       .value_name("JSON")
-      .check(check_replay_filter);
+      .check(check_filter);
   started.flag("--copies", asked->copies, "Include messages that earlier replays sent");
   started.footer(
       "The queue attribute x-replay-retention sets for how many seconds messages are retained for "

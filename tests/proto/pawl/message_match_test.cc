@@ -30,6 +30,14 @@ TEST(MessageMatch, ComparesGroupAndAttribute) {
   EXPECT_FALSE(with("k", "w"));
   EXPECT_FALSE(with("none", "v"));
   EXPECT_FALSE(with("b", "v")) << "bytes are no text";
+  const auto filtered = [&](const char* policy, const Delivery* found) {
+    std::string why;
+    return MessageMatch{.filter = FilterPolicy::parse(policy, FilterPolicy::Scope::attributes, why)}
+        .takes(found);
+  };
+  EXPECT_TRUE(filtered(R"({"k":["v"]})", &delivery));
+  EXPECT_FALSE(filtered(R"({"k":["w"]})", &delivery));
+  EXPECT_FALSE(filtered(R"({"k":["v"]})", nullptr));
 }
 
 }  // namespace

@@ -38,6 +38,11 @@ TEST(PeekedWriter, AddsStateAndTimeToAMessage) {
 
   out.clear();
   PeekedWriter(queue, settings, SqsForm::json, out, scratch)
+      .write({.seq = 5, .state = State::in_flight, .cancelled = true}, &delivery);
+  EXPECT_TRUE(out.ends_with(R"("ReceivesBeforeMove":3,"Cancelled":true})")) << out;
+
+  out.clear();
+  PeekedWriter(queue, settings, SqsForm::json, out, scratch)
       .write({.seq = 6, .state = State::visible}, nullptr);
   EXPECT_EQ(out, R"({"Number":6,"State":"unreadable"})");
   out.clear();
