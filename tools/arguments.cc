@@ -37,6 +37,10 @@ constexpr Synonyms verb_synonyms[] = {
     {" migrate copy transfer drain ",
      "`pawl move` moves messages to another endpoint; `pawl dlq redrive` returns dead letters."                                                   },
     {" consume poll get pop dequeue receive-message ",                              "`pawl receive QUEUE` receives messages."                     },
+    {" unsend revoke recall ",                                                      "`pawl cancel QUEUE ID` deletes a message that waits."        },
+    {" snooze postpone promote run-now ",
+     "`pawl reschedule QUEUE ID --in DURATION` sets when a waiting message is delivered; 0: at "
+     "once."                                                                                                                                      },
     {" settings configuration conf configtest ",
      "The verb for settings is `pawl config show|check|diff`."                                                                                    },
     {" verify dump repair fsck ",                                                   "The verbs for the log are `pawl wal verify|dump|repair DIR`."},

@@ -156,6 +156,11 @@ Option Option::value_optional() {
   return *this;
 }
 
+Option Option::several() {
+  option_->allow_extra_args();
+  return join_repeats();
+}
+
 Option Option::join_repeats() {
   option_->multi_option_policy(CLI::MultiOptionPolicy::Join);
   return *this;

@@ -54,6 +54,7 @@ class Option {
   Option required();
   Option excludes(Option other);
   Option value_optional();  // accepts the name without a value; the variable is then empty
+  Option several();         // a positional argument takes all words that are left, joined so:
   Option join_repeats();    // repeated values are joined with line breaks; otherwise refused
 
   bool given() const;  // after the parse: it is on the command line

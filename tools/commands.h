@@ -20,6 +20,8 @@ void add_send_command(CommandLine& line);
 void add_receive_command(CommandLine& line);
 void add_delete_command(CommandLine& line);
 void add_extend_command(CommandLine& line);
+void add_cancel_command(CommandLine& line);
+void add_reschedule_command(CommandLine& line);
 void add_replay_command(CommandLine& line);
 void add_dlq_command(CommandLine& line);
 void add_topic_command(CommandLine& line);

@@ -21,6 +21,8 @@ int main(int argc, char** argv) {
   pawl::add_receive_command(line);
   pawl::add_delete_command(line);
   pawl::add_extend_command(line);
+  pawl::add_cancel_command(line);
+  pawl::add_reschedule_command(line);
   pawl::add_dlq_command(line);
   pawl::add_topic_command(line);
   pawl::add_move_command(line);

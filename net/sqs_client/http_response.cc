@@ -37,6 +37,7 @@ struct Framing {
   std::optional<std::size_t> length;
   bool chunked = false;
   bool close = false;
+  std::string_view cancelled = {};
   bool broken = false;
 };
 
@@ -51,6 +52,8 @@ void read_header(std::string_view line, Framing& framing) {
   } else if (equals_ignoring_case(name, "transfer-encoding")) {
     if (!equals_ignoring_case(value, "chunked")) framing.broken = true;
     framing.chunked = true;
+  } else if (equals_ignoring_case(name, "x-pawl-cancel")) {
+    framing.cancelled = value;
   } else if (equals_ignoring_case(name, "connection")) {
     framing.close = framing.close || equals_ignoring_case(value, "close");
   }
@@ -145,6 +148,7 @@ HttpResponse read_response(std::string_view bytes) {
     framing = framing_of(text.substr(first + line_end.size()));
     if (!status || framing.broken) return broken_response();
     response.status = *status;
+    response.cancelled = framing.cancelled;
     response.keep_alive = !framing.close && text[7] != '0';
     at += head.bytes;
   } while (response.status < 200 && at < head_bytes_max);

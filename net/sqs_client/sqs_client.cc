@@ -58,7 +58,8 @@ bool concerns_signature(int status, std::string_view code) {
 
 Response taken(const HttpResponse& response) {
   return {response.status,
-          response.chunked ? join_chunks(response.body) : std::string(response.body)};
+          response.chunked ? join_chunks(response.body) : std::string(response.body),
+          std::string(response.cancelled)};
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ struct ClientOptions {
 struct Response {
   int status = 0;
   std::string body;
+  std::string cancelled = {};  // the header x-pawl-cancel
 };
 
 class SqsClient {

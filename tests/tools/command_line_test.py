@@ -26,8 +26,8 @@ from pawl_server import Pawl  # noqa: E402
 PAWL = str(pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/pawl").resolve())
 KEYS = "[[key]]\nid = 'AKID'\nsecret = 'hush'\naccount = '111111111111'\n"
 STRANGER = 54321  # a user with no other process
-VERBS = ["serve", "bench", "config", "check", "doctor", "wal", "queue", "send", "receive", "delete", "extend", "dlq", "topic", "move", "peek",
-         "explain", "top", "metrics", "replay", "errors", "version"]
+VERBS = ["serve", "bench", "config", "check", "doctor", "wal", "queue", "send", "receive", "delete", "extend", "cancel", "reschedule", "dlq", "topic", "move",
+         "peek", "explain", "top", "metrics", "replay", "errors", "version"]
 
 
 def pawl(*words, **environment):

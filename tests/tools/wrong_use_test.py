@@ -26,7 +26,7 @@ NOBODY = "127.0.0.1:1"
 # {dir} a directory.
 ROWS = [
     # no verb, or another program's
-    ("", 2, "pawl needs a verb", "serve, bench, config, check, doctor, wal, queue, send, receive, delete, extend, dlq, topic, move, peek, explain, top, metrics, replay, errors, version"),
+    ("", 2, "pawl needs a verb", "serve, bench, config, check, doctor, wal, queue, send, receive, delete, extend, cancel, reschedule, dlq, topic, move, peek, explain, top, metrics, replay, errors, version"),
     ("wal", 2, "pawl wal needs a verb", "dump, verify, repair"),
     ("replay", 2, "pawl replay needs a verb", "start"),
     ("bench", 2, "pawl bench needs a verb", "send, receive, e2e"),
@@ -146,6 +146,20 @@ ROWS = [
     ("bench send --queue q.fifo --binary " + NOBODY, 2, "q.fifo", "--url"),
     ("doctor --seconds -1", 2, "--seconds", '"-1"', "0 to 600"),
     ("doctor --shards 65", 2, "--shards", '"65"', "0 to 64"),
+    ("cancel q", 2, "by their ids", "--filter"),
+    ("cancel q 7", 2, '"7" is not a MessageId', "pawl peek"),
+    ("cancel q {id} --filter {{\"a\":[\"b\"]}}", 2, "by their ids", "--filter"),
+    ("cancel q --filter {{", 2, "--filter", "not a filter policy"),
+    ("cancel q {id} --in=5", 2, '"--in"'),
+    ("cancel q {id} --url http://" + NOBODY, 1, NOBODY),
+    ("reschedule q {id}", 2, "--in DURATION", "--at TIME"),
+    ("reschedule q {id} --in soon", 2, "--in", '"soon"', "90s"),
+    ("reschedule q {id} --in 250ms", 2, "--in", '"250ms"', "whole seconds"),
+    ("reschedule q {id} --at 5m", 2, "--at", '"5m"', "2026-11-22T10:00:00Z"),
+    ("reschedule q {id} --at 2001-01-01T00:00:00Z", 2, "has passed", "--in 0"),
+    ("reschedule q {id} {id} --in 5 --url http://" + NOBODY, 1, NOBODY),
+    ("snooze", 2, '"snooze"', "pawl reschedule"),
+    ("unsend", 2, '"unsend"', "pawl cancel"),
     ("replay cancel q --task x", 2, "--task", '"x"', "1 to 4294967295"),
     ("replay start --queue q --rate 1e9", 2, "--rate", '"1e9"', "0 to 1000000"),
     ("replay start q --into http://127.0.0.1:1/0/r", 2, "--into", "is a URL", '"r"'),
@@ -180,7 +194,7 @@ class WrongUse(unittest.TestCase):
         self.place = tempfile.mkdtemp(prefix="pawl-wrong-")
         self.addCleanup(shutil.rmtree, self.place, ignore_errors=True)
         self.names = {"dir": os.path.join(self.place, "dir"), "file": os.path.join(self.place, "file"),
-                      "data": os.path.join(self.place, "data")}
+                      "data": os.path.join(self.place, "data"), "id": "01234567-89ab-cdef-fedc-ba9876543210"}
         os.mkdir(self.names["dir"])
         pathlib.Path(self.names["file"]).touch()
 

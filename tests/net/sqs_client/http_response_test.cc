@@ -50,6 +50,12 @@ TEST(HttpResponse, EndsWhereItsLengthSays) {
   }
 }
 
+TEST(HttpResponse, HasTheOutcomesOfCancels) {
+  const std::string text = with("X-Pawl-Cancel: cancelled,gone\r\nContent-Length: 0\r\n");
+  EXPECT_EQ(read_response(text).cancelled, "cancelled,gone");
+  EXPECT_EQ(read_response(with("Content-Length: 0\r\n")).cancelled, "");
+}
+
 TEST(HttpResponse, WithoutALengthHasNoKnownBody) {
   const std::string text = with("Server: x\r\n", "{}");
   const HttpResponse response = read_response(text);
