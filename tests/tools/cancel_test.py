@@ -195,6 +195,17 @@ class Cancel(ById):
         self.assertIn("Message does not exist", answer["Failed"][0]["Message"])
         self.assertNotIn("x-pawl-cancel", answer["ResponseMetadata"]["HTTPHeaders"])
 
+    def test_a_cancelled_head_frees_its_group(self):
+        self.url = self.sqs.create_queue(QueueName="f.fifo", Attributes={"FifoQueue": "true", "ContentBasedDeduplication": "true"})["QueueUrl"]
+        ids = [self.message(body, MessageGroupId="g") for body in ("first", "second", "third", "fourth")]
+        self.assertEqual([self.cancel(ids[0]), self.cancel(ids[2])], ["cancelled", "cancelled"])
+        (received,) = self.sqs.receive_message(QueueUrl=self.url, VisibilityTimeout=3600)["Messages"]
+        self.assertEqual(received["Body"], "second")
+        self.assertEqual(self.cancel(ids[1], ";x-even-in-flight"), "cancelled")
+        self.assertEqual(self.bodies(), [], "its consumer still has it")
+        self.change(received["ReceiptHandle"], 0)
+        self.assertEqual(self.bodies(), ["fourth"])
+
     def test_other_deletes_have_no_header(self):
         self.message()
         (received,) = self.receive()
