@@ -2,7 +2,7 @@
 // Points in time on the command line: 2026-11-22T10:00:00Z, or an age: 90s, 15m, 2h, 3d.
 //
 // Units:  milliseconds since 1970.
-// Source: RFC 3339, UTC only.
+// Source: RFC 3339, as proto/text/timestamp.h reads it.
 #pragma once
 
 #include <cstdint>
