@@ -12,6 +12,7 @@
 #include "proto/aws/arn.h"
 #include "proto/sns/call.h"
 #include "proto/sns/topic.h"
+#include "proto/sqs/attribute_rules.h"
 #include "proto/sqs/queue_attributes.h"
 #include "proto/text/json.h"
 #include "proto/text/json_value.h"
@@ -212,7 +213,8 @@ void Planner::put_new_topic(const DeclaredRow& row) {
   put(std::move(planned));
 }
 
-// Names the attributes that are wrong by themselves, or else the row.
+// Names the attributes that are wrong by themselves, or else the row. Attributes that lift a limit
+// stand by the others.
 bool Planner::read(const DeclaredRow& row, const Values& values, const QueueConfig* queue,
                    std::vector<AttributeChange>& changes) {
   const AttributeSubject subject{.directory = plan_.planned,
@@ -224,11 +226,19 @@ bool Planner::read(const DeclaredRow& row, const Values& values, const QueueConf
   changes.clear();
   if (read_queue_attributes(pairs_of(values), subject, changes, refusal)) return true;
   const std::size_t before = plan_.faults.size();
-  for (const DeclaredValue& one : values) {
-    Refusal alone;
-    std::vector<AttributeChange> unused;
-    if (!read_queue_attributes(pairs_of({one}), subject, unused, alone))
-      refuse(one.where, value_fault(row, one, alone.text));
+  Values lifting;
+  for (const bool lifts : {true, false}) {
+    for (const DeclaredValue& one : values) {
+      if (lifts_a_limit(one.key) != lifts) continue;
+      Refusal alone;
+      std::vector<AttributeChange> unused;
+      Values read_with = lifting;
+      read_with.push_back(one);
+      if (!read_queue_attributes(pairs_of(read_with), subject, unused, alone))
+        refuse(one.where, value_fault(row, one, alone.text));
+      else if (lifts)
+        lifting.push_back(one);
+    }
   }
   if (plan_.faults.size() > before) return false;
   return refuse(row.where, fmt::format("{}: {}", describe(row), refusal.text));

@@ -5,13 +5,16 @@
 #include <array>
 #include <charconv>
 #include <iterator>
+#include <optional>
 #include <string>
 
 #include "core/base/format.h"
 #include "core/queue/replay_task.h"
 #include "proto/aws/arn.h"
 #include "proto/aws/call_types.h"
+#include "proto/sqs/attribute_rules.h"
 #include "proto/sqs/backoff.h"
+#include "proto/text/duration.h"
 #include "proto/text/json_value.h"
 #include "proto/text/suggest.h"
 #include "proto/text/text.h"
@@ -22,11 +25,12 @@ namespace {
 using F = SqsFault;
 
 enum class RowKind : std::uint8_t {
-  integer,  // in min..max
-  truth,    // true or false, in any case
-  choice,   // one of a few words
-  policy,   // a JSON object with statements
-  redrive,  // redrive.h
+  integer,   // in min..max
+  duration,  // whole seconds in min..max, or 0: unset
+  truth,     // true or false, in any case
+  choice,    // one of a few words
+  policy,    // a JSON object with statements
+  redrive,   // redrive.h
   redrive_allow,
   backoff,   // backoff.h
   key,       // any text
@@ -63,8 +67,8 @@ constexpr Row choice(std::string_view name, A attribute, std::string_view no,
       name, RowKind::choice, attribute, 0, 1, Fifo::named, {no, yes, {}}
   };
 }
-constexpr Row own_seconds(std::string_view name, A attribute, std::int64_t max) {
-  return {name, RowKind::integer, attribute, 0, max, Fifo::either, {}, true};
+constexpr Row own_seconds(std::string_view name, A attribute, std::int64_t min, std::int64_t max) {
+  return {name, RowKind::duration, attribute, min, max, Fifo::either, {}, true};
 }
 constexpr Row table[] = {
     {"ApproximateNumberOfMessages", RowKind::computed},
@@ -92,11 +96,16 @@ constexpr Row table[] = {
     choice("DeduplicationScope", A::deduplication_scope, "queue", "messageGroup"),
     choice("FifoThroughputLimit", A::fifo_throughput_limit, "perQueue", "perMessageGroupId"),
     {"x-durability", RowKind::choice, A::durability, 0, 2, Fifo::either, durability_words, true},
-    own_seconds("x-replay-retention", A::replay_retention, replay_retention_max_s),
-    own_seconds("x-lag-target", A::lag_target, 1209600),
+    own_seconds("x-replay-retention", A::replay_retention, 1, replay_retention_max_s),
+    own_seconds("x-lag-target", A::lag_target, 1, 1209600),
     {"x-retry-backoff", RowKind::backoff, A::retry_backoff},
     {"x-dead-letter-at", RowKind::choice, A::dead_letter_at, 0, 1, Fifo::either,
      dead_letter_at_words, true},
+    own_seconds("x-max-delay", A::max_delay, 1, delay_max.ms / 1000),
+    own_seconds("x-max-visibility", A::max_visibility, visibility_max_default.ms / 1000,
+                visibility_max.ms / 1000),
+    {"x-attributes", RowKind::choice, A::attribute_channel, 0, 1, Fifo::either,
+     attribute_channel_words, true},
 };
 static_assert(std::size(table) <= 32);
 
@@ -146,23 +155,36 @@ std::span<const std::string_view> words_of(const Row& row) {
   return std::span(row.words).first(static_cast<std::size_t>(row.max) + 1);
 }
 
-// Refuses an attribute of pawl's own: SQS has no text for it, so this one names the allowed values.
-bool refuse_own(const Row& row, Refusal& refusal) {
-  if (row.kind == RowKind::integer) {
-    return refusal.because(F::invalid_attribute_value,
-                           "Invalid value for the parameter {}. Reason: It is a number of seconds "
-                           "from {} to {}.",
-                           row.name, row.min, row.max);
-  }
-  return refusal.because(F::invalid_attribute_value,
-                         "Invalid value for the parameter {}. Reason: It is one of {}.", row.name,
-                         join_texts(words_of(row), ", "));
+std::string range_of(const Row& row) {
+  return fmt::format("{} to {}{}", row.min, row.max,
+                     row.kind == RowKind::duration ? " seconds, or 0" : "");
 }
 
+// Refuses an attribute of pawl's own: SQS has no text for it, so this one names the allowed values.
+bool refuse_own(const Row& row, std::string_view value, Refusal& refusal) {
+  const std::string reason =
+      row.kind == RowKind::duration
+          ? fmt::format(
+                "It is {}; write whole seconds from {} to {}, as 90, 15m or 3d, or 0 for none.",
+                value.empty() ? "empty" : shown(value), row.min, row.max)
+          : fmt::format("It is one of {}.", join_texts(words_of(row), ", "));
+  return refusal.because(F::invalid_attribute_value,
+                         "Invalid value for the parameter {}. Reason: {}", row.name, reason);
+}
+
+// A maximum that can be lifted is checked when all attributes are known.
 bool read_integer(const Row& row, std::string_view value, AttributeChange& out) {
   const char* end = value.data() + value.size();
   const auto [stop, error] = std::from_chars(value.data(), end, out.number);
-  return error == std::errc() && stop == end && out.number >= row.min && out.number <= row.max;
+  return error == std::errc() && stop == end && out.number >= row.min &&
+         (out.number <= row.max || lifted_limit(row.attribute) != nullptr);
+}
+
+bool read_seconds(const Row& row, std::string_view value, AttributeChange& out) {
+  const std::optional<Duration> time = parse_duration(value);
+  if (!time || time->ms % 1000 != 0) return false;
+  out.number = time->ms / 1000;
+  return out.number == 0 || (out.number >= row.min && out.number <= row.max);
 }
 
 bool read_truth(std::string_view value, AttributeChange& out) {
@@ -236,6 +258,9 @@ bool read_one(std::string_view name, std::string_view value, const AttributeSubj
     case RowKind::integer:
       good = read_integer(*row, value, change);
       break;
+    case RowKind::duration:
+      good = read_seconds(*row, value, change);
+      break;
     case RowKind::truth:
       good = read_truth(value, change);
       break;
@@ -245,14 +270,19 @@ bool read_one(std::string_view name, std::string_view value, const AttributeSubj
     default:
       good = read_text(*row, value, change);
   }
-  if (!good) return row->ours ? refuse_own(*row, refusal) : refuse_value(name, refusal);
+  if (!good) return row->ours ? refuse_own(*row, value, refusal) : refuse_value(name, refusal);
   out.push_back(std::move(change));
   return true;
 }
 
-const AttributeChange* find(std::span<const AttributeChange> changes, Attribute attribute) {
-  const auto it = std::ranges::find(changes, attribute, &AttributeChange::attribute);
-  return it == changes.end() ? nullptr : &*it;
+// True beyond a maximum of SQS that neither the request nor the queue lifts: SQS refuses it before
+// the attributes that follow.
+bool exceeds_sqs(const AttributeChange& change, std::span<const SqsInput::Pair> given,
+                 const QueueConfig* queue) {
+  const LiftedLimit* const limit = lifted_limit(change.attribute);
+  if (limit == nullptr || change.number <= limit->usual_s) return false;
+  if (queue != nullptr && queue->number(limit->by) > 0) return false;
+  return std::ranges::find(given, limit->by_name, &SqsInput::Pair::first) == given.end();
 }
 
 std::string computed_value(std::size_t row, const QueueConfig& queue, const QueueCounts& counts,
@@ -293,36 +323,6 @@ std::string value_of(const Row& row, const QueueConfig& queue) {
   return std::to_string(number < 0 ? key_reuse_default : number);
 }
 
-// SQS's two types of encryption exclude each other.
-bool check_encryption(std::span<const AttributeChange> changes, Refusal& refusal) {
-  const AttributeChange* key = find(changes, A::kms_master_key_id);
-  const AttributeChange* managed = find(changes, A::sqs_managed_sse_enabled);
-  if (key == nullptr || key->text.empty() || managed == nullptr || managed->number != 1) {
-    return true;
-  }
-  return refusal.because(F::invalid_attribute_name,
-                         "You can use one type of server-side encryption (SSE) at one time. You "
-                         "can either enable KMS SSE or SQS SSE.");
-}
-
-// A throughput limit per group requires deduplication per group, in the request or in the queue.
-bool check_throughput(std::span<const AttributeChange> changes, const QueueConfig* queue,
-                      Refusal& refusal) {
-  const AttributeChange* limit = find(changes, A::fifo_throughput_limit);
-  const AttributeChange* scope = find(changes, A::deduplication_scope);
-  if (limit == nullptr && scope == nullptr) return true;
-  const auto value = [&](const AttributeChange* change, A attribute) {
-    if (change != nullptr) return change->number;
-    return queue == nullptr ? 0 : queue->number(attribute);
-  };
-  if (value(limit, A::fifo_throughput_limit) == 0 || value(scope, A::deduplication_scope) == 1) {
-    return true;
-  }
-  return refusal.because(F::invalid_attribute_value,
-                         "The perMessageGroupId value is allowed only when the value for "
-                         "DeduplicationScope is messageGroup");
-}
-
 // A policy that differs from the queue's only in spaces or order is the same policy: it gets the
 // queue's text.
 void adopt_equal_texts(const QueueConfig& queue, std::vector<AttributeChange>& changes) {
@@ -347,8 +347,9 @@ std::string allowed_values(std::string_view name) {
   const Row* const row = find(name);
   if (row == nullptr) return {};
   std::string values;
-  if (row->kind == RowKind::integer)
-    values = std::to_string(row->min) + " to " + std::to_string(row->max);
+  if (row->kind == RowKind::integer || row->kind == RowKind::duration) values = range_of(*row);
+  const LiftedLimit* const limit = is_settable(*row) ? lifted_limit(row->attribute) : nullptr;
+  if (limit != nullptr) values += fmt::format(", or to {}", limit->by_name);
   if (row->kind == RowKind::truth) values = "true or false";
   if (row->kind == RowKind::choice) {
     values = join_texts(words_of(*row), ", ");
@@ -379,9 +380,10 @@ bool read_queue_attributes(std::span<const SqsInput::Pair> given, const Attribut
   out.clear();
   for (const auto& [name, value] : given) {
     if (!read_one(name, value, of, out, refusal)) return false;
+    if (exceeds_sqs(out.back(), given, of.queue)) return refuse_value(name, refusal);
   }
   if (of.queue != nullptr) adopt_equal_texts(*of.queue, out);
-  return check_encryption(out, refusal) && check_throughput(out, of.queue, refusal);
+  return fit_together(out, of.queue, refusal);
 }
 
 bool select_queue_attributes(std::span<const std::string_view> names, QueueAttributeSet& out,

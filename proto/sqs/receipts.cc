@@ -34,16 +34,18 @@ bool check_timeout(const SqsState& s, const SqsEntryInput& given, Words words, R
                "The queue attribute x-max-delay raises this limit.",
                shown(timeout.text), most);
   }
-  if (timeout.within(0, s.visibility_max_s)) return true;
-  if (words == Words::batch_entry) {
+  const std::int64_t max = s.visibility_max_s;
+  if (timeout.within(0, max)) return true;
+  const bool lifted = s.queue->number(Attribute::max_visibility) > 0;
+  const std::string_view whose = lifted ? ", the queue's x-max-visibility" : "";
+  if (words == Words::batch_entry && !lifted) {
     return refusal.because(F::invalid_parameter_value,
-                           "VisibilityTimeout must be an integer between 0 and {}.",
-                           s.visibility_max_s);
+                           "VisibilityTimeout must be an integer between 0 and {}.", max);
   }
   return refusal.because(F::invalid_parameter_value,
                          "Value {} for parameter VisibilityTimeout is invalid. Reason: Must be "
-                         "between 0 and {}.",
-                         shown(timeout.text), s.visibility_max_s);
+                         "between 0 and {}{}.",
+                         shown(timeout.text), max, whose);
 }
 
 // Adds entry `i` to the routed receipts, or sets `refusal`.

@@ -32,13 +32,20 @@ bool select_system_names(const std::vector<std::string_view>& names, Unknown unk
   return true;
 }
 
+// `whose` follows a maximum that the queue has by an attribute.
 bool check_range(const SqsScalar& given, std::string_view name, std::int64_t max,
-                 Refusal& refusal) {
+                 std::string_view whose, Refusal& refusal) {
   if (!given.present || given.within(0, max)) return true;
   return refusal.because(F::invalid_parameter_value,
                          "Value {} for parameter {} is invalid. Reason: Must be >= 0 and <= {}, "
-                         "if provided.",
-                         shown(given.text), name, max);
+                         "{}if provided.",
+                         shown(given.text), name, max, whose);
+}
+
+bool check_visibility(const SqsState& s, Refusal& refusal) {
+  const bool lifted = s.queue->number(Attribute::max_visibility) > 0;
+  return check_range(s.input.single()[M::visibility_timeout], "VisibilityTimeout",
+                     s.visibility_max_s, lifted ? "the queue's x-max-visibility, " : "", refusal);
 }
 
 // Standard queues ignore the attempt id, because some clients send it to them.
@@ -62,9 +69,8 @@ bool check_parameters(SqsState& s) {
                              "be between 1 and 10, if provided.",
                              shown(max.text));
   }
-  return check_range(s.input.single()[M::visibility_timeout], "VisibilityTimeout", 43200,
-                     s.refusal) &&
-         check_range(s.input[M::wait_seconds], "WaitTimeSeconds", 20, s.refusal) &&
+  return check_visibility(s, s.refusal) &&
+         check_range(s.input[M::wait_seconds], "WaitTimeSeconds", 20, "", s.refusal) &&
          check_attempt(s) &&
          select_system_names(s.input.attribute_names, Unknown::refused, s.system_names,
                              s.refusal) &&

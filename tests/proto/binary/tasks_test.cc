@@ -276,7 +276,7 @@ TEST_F(ReplaySession, HowLongMessagesAreKeptIsTakenAndShownByItsNameOnly) {
   ASSERT_EQ(call_.request().changes.size(), 1u);
   EXPECT_EQ(call_.request().changes[0].attribute, Attribute::replay_retention);
   EXPECT_EQ(call_.request().changes[0].number, 3600);
-  for (const std::string_view bad : {"-1", "31536001", "1h", ""})
+  for (const std::string_view bad : {"-1", "31536001", "1 h", ""})
     EXPECT_EQ(refused(BinaryOp::set_attributes, set(bad), q_), Status::bad_attributes) << bad;
 
   const auto described = [this] {

@@ -127,13 +127,13 @@ TEST_F(DeclaredPlanTest, FaultsNameTheKeyTheValueAndTheAllowedOnes) {
     const char* part;
   };
   const Case cases[] = {
-      {"q",      {"VisibilityTimeout", "99999"},        "Allowed: 0 to 43200."         },
-      {"q",      {"x-durability", "fast"},              "Allowed: fsync, async, memory"},
-      {"q",      {"FifoQueue", "true"},                 ".fifo"                        },
-      {"q",      {"ContentBasedDeduplication", "true"}, "FIFO queues"                  },
-      {"q.fifo", {"DeduplicationScope", "queues"},      "Allowed: queue, messageGroup" },
-      {"q",      {"RedrivePolicy", redrive_to("none")}, "Declare the dead-letter queue"},
-      {"q",      {"Policy", "no"},                      "Policy = no of queue q"       },
+      {"q",      {"VisibilityTimeout", "99999"},        "Allowed: 0 to 43200, or to x-max-visibility."},
+      {"q",      {"x-durability", "fast"},              "Allowed: fsync, async, memory"               },
+      {"q",      {"FifoQueue", "true"},                 ".fifo"                                       },
+      {"q",      {"ContentBasedDeduplication", "true"}, "FIFO queues"                                 },
+      {"q.fifo", {"DeduplicationScope", "queues"},      "Allowed: queue, messageGroup"                },
+      {"q",      {"RedrivePolicy", redrive_to("none")}, "Declare the dead-letter queue"               },
+      {"q",      {"Policy", "no"},                      "Policy = no of queue q"                      },
   };
   for (const Case& c : cases) {
     rows_.clear();

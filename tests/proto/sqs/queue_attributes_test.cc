@@ -30,6 +30,9 @@ constexpr Attribute attributes[] = {
     Attribute::replay_retention,
     Attribute::lag_target,
     Attribute::dead_letter_at,
+    Attribute::max_delay,
+    Attribute::max_visibility,
+    Attribute::attribute_channel,
     Attribute::policy,
     Attribute::redrive_policy,
     Attribute::redrive_allow_policy,
@@ -91,6 +94,9 @@ TEST_F(QueueAttributesTest, AreWrittenAsTheyAreRead) {
       {"x-replay-retention",        "60",                  Attribute::replay_retention           },
       {"x-lag-target",              "30",                  Attribute::lag_target                 },
       {"x-dead-letter-at",          "lease-end",           Attribute::dead_letter_at             },
+      {"x-max-delay",               "172800",              Attribute::max_delay                  },
+      {"x-max-visibility",          "86400",               Attribute::max_visibility             },
+      {"x-attributes",              "message",             Attribute::attribute_channel          },
       {"ContentBasedDeduplication", "true",                Attribute::content_based_deduplication},
       {"DeduplicationScope",        "messageGroup",        Attribute::deduplication_scope        },
   };
@@ -142,6 +148,53 @@ TEST_F(QueueAttributesTest, HaveTheRangesOfSqs) {
   }
 }
 
+TEST_F(QueueAttributesTest, OfPawlTakeDurations) {
+  const struct {
+    const char *name, *value;
+    std::int64_t seconds;
+  } cases[] = {
+      {"x-max-delay",        "1",      1         },
+      {"x-max-delay",        "1000ms", 1         },
+      {"x-max-delay",        "732d",   63'244'800},
+      {"x-max-delay",        "0s",     0         },
+      {"x-max-visibility",   "12h",    43'200    },
+      {"x-max-visibility",   "30d",    2'592'000 },
+      {"x-max-visibility",   "0",      0         },
+      {"x-replay-retention", "2h",     7'200     },
+      {"x-lag-target",       "15m",    900       },
+  };
+  for (const auto& c : cases) {
+    const auto changes = read(c.name, c.value);
+    ASSERT_EQ(changes.size(), 1u) << c.name << " " << c.value << ": " << refusal_.text;
+    EXPECT_EQ(changes[0].number, c.seconds) << c.name << " " << c.value;
+  }
+  for (const char* bad : {"", "-1", "1500ms", "733d", "63244801", "1.5h", "2 d", "soon"}) {
+    read("x-max-delay", bad);
+    EXPECT_EQ(refusal_.text, "Invalid value for the parameter x-max-delay. Reason: It is " +
+                                 std::string(*bad == 0 ? "empty" : bad) +
+                                 "; write whole seconds from 1 to 63244800, as 90, 15m or 3d, or 0 "
+                                 "for none.");
+  }
+  for (const char* bad : {"43199", "11h", "31d"}) {
+    read("x-max-visibility", bad);
+    EXPECT_TRUE(refusal_.text.contains("whole seconds from 43200 to 2592000")) << refusal_.text;
+  }
+  read("x-attributes", "body");
+  EXPECT_TRUE(refusal_.text.ends_with("It is one of system, message.")) << refusal_.text;
+  EXPECT_EQ(allowed_values("x-max-delay"), "1 to 63244800 seconds, or 0");
+}
+
+TEST_F(QueueAttributesTest, OfLiftedLimitsAreCheckedTogether) {
+  read("DelaySeconds", "901");
+  EXPECT_EQ(refusal_.text, "Invalid value for the parameter DelaySeconds.");
+  const SqsInput::Pair both[] = {
+      {"DelaySeconds", "901"},
+      {"x-max-delay",  "1h" }
+  };
+  EXPECT_EQ(read_all(both).size(), 2u) << refusal_.text;
+  EXPECT_EQ(allowed_values("DelaySeconds"), "0 to 900, or to x-max-delay");
+}
+
 TEST_F(QueueAttributesTest, OfFifoQueuesAreRefusedOnStandardQueues) {
   for (const char* name :
        {"ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit"}) {
@@ -187,25 +240,6 @@ TEST_F(QueueAttributesTest, HaveTextsOfALimitedLength) {
   EXPECT_EQ(refusal_.fault, SqsFault::invalid_attribute_value);
   read("Policy", R"({"Other":1})");
   EXPECT_EQ(refusal_.fault, SqsFault::invalid_attribute_value) << "no Statement";
-}
-
-TEST_F(QueueAttributesTest, ThatExcludeEachOtherAreRefusedTogether) {
-  const SqsInput::Pair both[] = {
-      {"KmsMasterKeyId",       "key" },
-      {"SqsManagedSseEnabled", "true"}
-  };
-  read_all(both);
-  EXPECT_TRUE(refusal_.text.contains("one type of server-side encryption")) << refusal_.text;
-  queue_.apply({Attribute::fifo_queue, 1, {}});
-  const SqsInput::Pair limit[] = {
-      {"FifoThroughputLimit", "perMessageGroupId"},
-      {"DeduplicationScope",  "messageGroup"     }
-  };
-  EXPECT_EQ(read_all(limit).size(), 2u) << refusal_.text;
-  read_all(std::span(limit).first(1));
-  EXPECT_EQ(refusal_.fault, SqsFault::invalid_attribute_value);
-  queue_.apply({Attribute::deduplication_scope, 1, {}});
-  EXPECT_EQ(read_all(std::span(limit).first(1)).size(), 1u) << "the queue has the scope";
 }
 
 TEST_F(QueueAttributesTest, OfAnEqualPolicyKeepTheTextOfTheQueue) {

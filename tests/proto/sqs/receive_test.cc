@@ -300,6 +300,34 @@ TEST_F(SqsReceive, ATimeoutIsBetween0And43200) {
   }
 }
 
+TEST_F(SqsReceive, ATimeoutIsLongerWhereTheQueueAllowsIt) {
+  auto lifted = std::make_shared<QueueConfig>(**broker.directory.find(QueueId{1}));
+  lifted->apply({Attribute::max_visibility, 86'400, {}});
+  broker.directory.put(lifted);
+  receive(R"("VisibilityTimeout":86400)");
+  EXPECT_EQ(broker.last.receive.visibility, seconds(86'400));
+  expect_error(
+      receive(R"("VisibilityTimeout":86401)"), 400, invalid_value,
+      "Value 86401 for parameter VisibilityTimeout is invalid. Reason: Must be >= 0 and <= "
+      "86400, the queue's x-max-visibility, if provided.");
+  const auto change = [&](int timeout) {
+    return on_queue(
+        "ChangeMessageVisibility",
+        fmt::format(R"("ReceiptHandle":"{}","VisibilityTimeout":{})", handle_1, timeout));
+  };
+  EXPECT_EQ(change(86'400).status, 200);
+  EXPECT_EQ(broker.last.receipts[0].visibility, seconds(86'400));
+  constexpr std::string_view reason =
+      "Value 86401 for parameter VisibilityTimeout is invalid. Reason: Must be between 0 and "
+      "86400, the queue's x-max-visibility.";
+  expect_error(change(86'401), 400, invalid_value, reason);
+  const SqsResponse batch = on_queue(
+      "ChangeMessageVisibilityBatch",
+      fmt::format(R"("Entries":[{{"Id":"a","ReceiptHandle":"{}","VisibilityTimeout":86401}}])",
+                  handle_1));
+  EXPECT_TRUE(batch.body.contains(reason)) << batch.body;
+}
+
 TEST_F(SqsReceive, AnErrorOfTheReceiptIsTheErrorOfTheCall) {
   broker.refuse_entries = {Errc::message_gone};
   expect_error(on_queue("ChangeMessageVisibility",
