@@ -226,6 +226,7 @@ CallStep HttpCall::begin(const HttpRequest& http, const Directory& directory,
   s.begin();
   s.sqs.directory = &directory;
   s.sqs.config = &settings;
+  s.sqs.now = now;
   note_request(s, http, request_number);
   if (!know_caller(s, http)) {
     choose_protocol(s, http);

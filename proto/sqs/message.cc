@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 
 #include "core/base/check.h"
+#include "proto/aws/own_attributes.h"
 #include "proto/text/text.h"
 
 namespace pawl {
@@ -18,8 +20,17 @@ std::span<const AttributeInput> kept(const SqsInput& input, const SqsAttributeRa
   return std::span(input.attributes).subspan(range.first, range.kept);
 }
 
-bool check_user_attributes(const SqsInput& input, const SqsEntryInput& entry, SqsMessage& message,
-                           Refusal& refusal) {
+// In a queue with x-attributes=message they are read here too, and stay ordinary attributes.
+bool read_own_among(std::span<const MessageAttribute> given, std::optional<OwnAttributes>& own,
+                    Refusal& refusal) {
+  return std::ranges::all_of(given, [&](const MessageAttribute& a) {
+    return !is_own_attribute(a.name) || read_own_attribute(a, own, refusal);
+  });
+}
+
+bool check_user_attributes(const SqsInput& input, const SqsEntryInput& entry,
+                           const QueueConfig& queue, SqsMessage& message,
+                           std::optional<OwnAttributes>& own, Refusal& refusal) {
   if (entry.attributes.given > message_attributes_max) {
     return refusal.because(F::invalid_parameter_value,
                            "Number of message attributes [{}] exceeds the allowed maximum [{}].",
@@ -43,21 +54,19 @@ bool check_user_attributes(const SqsInput& input, const SqsEntryInput& entry, Sq
     return refusal.because(F::invalid_parameter_value,
                            "Message (user) attribute name '{}' already exists.", shown(twin->name));
   }
+  if (queue.takes_own_among_attributes() && !read_own_among(used, own, refusal)) return false;
   for (const MessageAttribute& a : used) append_attribute(message.attributes, a);
   message.has_attributes = attributes_md5(message.attributes, message.attributes_md5);
   return true;
 }
 
-bool check_system_attribute(const AttributeInput& given, Refusal& refusal) {
-  if (given.name != trace_header_name) {
-    return refusal.because(F::invalid_parameter_value,
-                           "Message system attribute name '{}' is invalid.", shown(given.name));
-  }
-  if (given.type != "String") {
+bool check_system_attribute(const AttributeInput& given, bool own, Refusal& refusal) {
+  const std::string_view type = given.type.value_or("");
+  if (own ? type != "String" && type != "Number" : type != "String") {
     return refusal.because(F::invalid_parameter_value,
                            "The type of message (system) attribute '{}' is invalid. You must use "
-                           "only the following supported type prefixes: String.",
-                           given.name);
+                           "only the following supported type prefixes: {}.",
+                           given.name, own ? "Number, String" : "String");
   }
   if (!given.text || given.text->empty()) {
     return refusal.because(
@@ -80,20 +89,53 @@ bool check_system_attribute(const AttributeInput& given, Refusal& refusal) {
   return true;
 }
 
+bool refuse_system_name(std::string_view name, Refusal& refusal) {
+  return refusal.because(F::invalid_parameter_value,
+                         "Message system attribute name '{}' is invalid.{}", shown(name),
+                         own_attribute_hint(name));
+}
+
+// Adds a checked attribute, each name once.
+bool add_system_attribute(const AttributeInput& given, std::span<const MessageAttribute> others,
+                          MessageAttribute& out, Refusal& refusal) {
+  const bool own = is_own_attribute(given.name);
+  if (!own && given.name != trace_header_name) return refuse_system_name(given.name, refusal);
+  if (!check_system_attribute(given, own, refusal)) return false;
+  out = {given.name, *given.type, AttributeKind::text, *given.text};
+  return std::ranges::find(others, given.name, &MessageAttribute::name) == others.end() ||
+         refusal.because(F::invalid_parameter_value,
+                         "Message (system) attribute name '{}' already exists.", given.name);
+}
+
+// `trace` is the header of HTTP. The digest does not cover it: the client hashes what it sent
+// in the message.
 bool check_system_attributes(const SqsInput& input, const SqsEntryInput& entry,
-                             std::string_view trace, SqsMessage& message, Refusal& refusal) {
-  for (const AttributeInput& given : kept(input, entry.system)) {
-    if (!check_system_attribute(given, refusal)) return false;
-    trace = *given.text;
-  }
-  if (entry.system.given > 1) {
-    return refusal.because(F::invalid_parameter_value,
-                           "Message (system) attribute name '{}' already exists.",
-                           trace_header_name);
-  }
+                             std::string_view trace, SqsMessage& message,
+                             std::optional<OwnAttributes>& own, Refusal& refusal) {
   message.system.clear();
-  append_trace_header(message.system, trace);
-  message.has_system = entry.system.given > 0 && attributes_md5(message.system, message.system_md5);
+  message.has_system = false;
+  if (entry.system.given == 0) {
+    append_trace_header(message.system, trace);
+    return true;
+  }
+  std::array<MessageAttribute, message_attributes_max> attributes;
+  std::size_t count = 0;
+  for (const AttributeInput& given : kept(input, entry.system)) {
+    if (!add_system_attribute(given, std::span(attributes).first(count), attributes[count],
+                              refusal))
+      return false;
+    ++count;
+  }
+  CHECK(entry.system.given == count, "{} of {} system attributes", count, entry.system.given);
+  const auto used = std::span(attributes).first(count);
+  if (!read_own_among(used, own, refusal)) return false;
+  std::ranges::sort(used, {}, &MessageAttribute::name);
+  static_assert(trace_header_name < "x-", "the trace header is the first");
+  if (used.front().name != trace_header_name) append_trace_header(message.system, trace);
+  const std::size_t from_http = message.system.size();
+  for (const MessageAttribute& a : used) append_attribute(message.system, a);
+  message.has_system =
+      attributes_md5(std::string_view(message.system).substr(from_http), message.system_md5);
   return true;
 }
 
@@ -104,14 +146,15 @@ bool refuse_id(std::string_view parameter, std::string_view id, Refusal& refusal
                          shown(id), parameter);
 }
 
-// Checks the parameters that only one type of queue accepts.
+// Checks the parameters that only one type of queue accepts. A message of a FIFO queue has a delay
+// of its own only where x-max-delay is set.
 bool check_for_kind(const SqsEntryInput& entry, const QueueConfig& queue, SqsWords words,
                     Refusal& refusal) {
   const SqsScalar& group = entry[M::group_id];
   const SqsScalar& deduplication = entry[M::deduplication_id];
   const SqsScalar& delay = entry[M::delay_seconds];
   if (queue.is_fifo()) {
-    if (delay.number != 0) {
+    if (delay.number != 0 && !queue.ages_from_delivery()) {
       return refusal.because(F::invalid_parameter_value,
                              "Value {} for parameter DelaySeconds is invalid. Reason: The request "
                              "include parameter that is not valid for this queue type.",
@@ -145,18 +188,44 @@ void fill_dedup_id(const SqsEntryInput& entry, const QueueConfig& queue, SqsMess
   }
 }
 
-bool check_body_and_delay(const SqsEntryInput& entry, Refusal& refusal) {
+bool check_body_and_delay(const SqsEntryInput& entry, const QueueConfig& queue, Refusal& refusal) {
   if (entry[M::body].text.empty()) {
     return refusal.because(F::missing_parameter,
                            "The request must contain the parameter MessageBody.");
   }
   const SqsScalar& delay = entry[M::delay_seconds];
-  if (delay.present && !delay.within(0, 900)) {
+  const std::int64_t max = queue.delay_limit().ms / 1000;
+  if (delay.present && !delay.within(0, max)) {
     return refusal.because(F::invalid_parameter_value,
                            "Value {} for parameter DelaySeconds is invalid. Reason: DelaySeconds "
-                           "must be >= 0 and <= 900.",
-                           shown(delay.text));
+                           "must be >= 0 and <= {}{}.",
+                           shown(delay.text), max,
+                           queue.ages_from_delivery() ? ", the queue's x-max-delay" : "");
   }
+  return true;
+}
+
+// Sets the message's own delay, if the sender gives one. A DelaySeconds of 0 beside x-not-before is
+// no second delay: some clients send it with every message.
+bool read_delay(const SqsEntryInput& entry, const SqsSending& sending,
+                const std::optional<OwnAttributes>& own, Duration& out, Refusal& refusal) {
+  const SqsScalar& given = entry[M::delay_seconds];
+  const bool sets_own = !sending.queue.is_fifo() || sending.queue.ages_from_delivery();
+  if (!own || !own->not_before) {
+    if (given.present && sets_own) out = seconds(given.number);
+    return true;
+  }
+  if (given.number != 0) {
+    return refusal.because(F::invalid_parameter_value,
+                           "Value {} for the attribute {} is invalid. Reason: The message has "
+                           "DelaySeconds too, with value {}. Send one of both.",
+                           shown(own->not_before->text), not_before_name, shown(given.text));
+  }
+  Duration delay;
+  if (!delay_until(*own->not_before, sending.shift->wall(sending.now), sending.queue, delay,
+                   refusal))
+    return false;
+  if (sets_own) out = delay;
   return true;
 }
 
@@ -171,23 +240,25 @@ bool check_size(std::size_t size, const QueueConfig& queue, SqsWords words, Refu
 
 }  // namespace
 
-bool check_message(const SqsInput& input, const SqsEntryInput& entry, const QueueConfig& queue,
-                   std::string_view trace, SqsWords words, SqsMessage& message, SendEntry& send,
-                   Refusal& refusal) {
-  if (!check_body_and_delay(entry, refusal)) return false;
-  if (!check_user_attributes(input, entry, message, refusal)) return false;
-  if (!check_system_attributes(input, entry, trace, message, refusal)) return false;
-  if (!check_for_kind(entry, queue, words, refusal)) return false;
+bool check_message(const SqsInput& input, const SqsEntryInput& entry, const SqsSending& sending,
+                   SqsMessage& message, SendEntry& send, Refusal& refusal) {
+  const QueueConfig& queue = sending.queue;
+  std::optional<OwnAttributes> own;
+  Duration delay = queue_default;
+  if (!check_body_and_delay(entry, queue, refusal)) return false;
+  if (!check_user_attributes(input, entry, queue, message, own, refusal)) return false;
+  if (!check_system_attributes(input, entry, sending.trace, message, own, refusal)) return false;
+  if (!check_for_kind(entry, queue, sending.words, refusal)) return false;
+  if (!read_delay(entry, sending, own, delay, refusal)) return false;
   const std::string_view body = entry[M::body].text;
   if (check_text(body) != TextFault::none) {
     return refusal.because(F::invalid_message_contents,
                            "Invalid characters found. Valid unicode characters are {}",
                            allowed_characters);
   }
-  if (!check_size(message_size(input, entry), queue, words, refusal)) return false;
+  if (!check_size(message_size(input, entry), queue, sending.words, refusal)) return false;
 
   fill_dedup_id(entry, queue, message);
-  const SqsScalar& delay = entry[M::delay_seconds];
   send = {};
   send.content = {.body = body,
                   .attributes = message.attributes,
@@ -195,7 +266,7 @@ bool check_message(const SqsInput& input, const SqsEntryInput& entry, const Queu
                   .group = entry[M::group_id].text,
                   .dedup_id = message.dedup_id,
                   .body_md5 = &message.body_md5};
-  if (delay.present && !queue.is_fifo()) send.delay = seconds(delay.number);
+  send.delay = delay;
   return true;
 }
 

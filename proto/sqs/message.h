@@ -2,6 +2,8 @@
 // Checks of a message to be sent, by SQS's rules and in SQS's order, and its form for the broker.
 //
 // Order: body present, delay, attributes, rules of the queue type, characters of the body, size.
+// The attributes of proto/aws/own_attributes.h are read among the system attributes, and among the
+// user attributes in queues that allow it; only the former are stored as system attributes.
 //
 // Units:  DelaySeconds in seconds; sizes in bytes: body, and names, types and values of attributes.
 // Errors: a Refusal, with AWS's texts.
@@ -14,6 +16,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/time_shift.h"
 #include "core/queue/queue_config.h"
 #include "core/queue/request.h"
 #include "proto/aws/message_attributes.h"
@@ -41,12 +44,20 @@ struct SqsMessage {
 // The error texts for single messages differ from those for entries of a batch.
 enum class SqsWords : std::uint8_t { single, batch_entry };
 
-// Checks one message of `input`. `trace` is the X-Amzn-Trace-Id header, empty when absent; it
-// replaces a missing AWSTraceHeader. On success fills `send`, which points to `message`, and
+// The circumstances of a send.
+struct SqsSending {
+  const QueueConfig& queue;
+  std::string_view trace;  // X-Amzn-Trace-Id, empty when absent: replaces a missing AWSTraceHeader
+  Instant now;             // engine time
+  const TimeShift* shift = &no_shift;  // from engine time to wall time
+  SqsWords words = SqsWords::single;
+};
+
+// Checks one message of `input`. On success fills `send`, which points to `message`, and
 // `message` except for its body_md5: the caller hashes the bodies of a batch together.
 [[nodiscard]] bool check_message(const SqsInput& input, const SqsEntryInput& entry,
-                                 const QueueConfig& queue, std::string_view trace, SqsWords words,
-                                 SqsMessage& message, SendEntry& send, Refusal& refusal);
+                                 const SqsSending& sending, SqsMessage& message, SendEntry& send,
+                                 Refusal& refusal);
 
 // Checks that a message for a FIFO queue has a group and, unless the queue deduplicates by content,
 // a deduplication id. One entry without them refuses the whole batch.

@@ -8,6 +8,7 @@
 #include "core/queue/receipt.h"
 #include "proto/aws/arn.h"
 #include "proto/aws/message_rules.h"
+#include "proto/aws/own_attributes.h"
 #include "proto/text/base64.h"
 
 namespace pawl {
@@ -23,6 +24,7 @@ constexpr std::string_view system_names[] = {
     "MessageDeduplicationId",
     "SequenceNumber",
     "DeadLetterQueueSourceArn",
+    not_before_name,
 };
 // The order is that of system_names.
 enum SystemName : unsigned {
@@ -35,8 +37,10 @@ enum SystemName : unsigned {
   deduplication_id,
   sequence,
   source_arn,
+  not_before,  // from here on pawl's own, not part of All
 };
-static_assert(all_system_names == (1u << std::size(system_names)) - 1);
+static_assert(all_system_names == (1u << not_before) - 1);
+static_assert(not_before + 1 == std::size(system_names));
 
 std::string_view stored_system_value(const Content& content, SystemName name) {
   AttributeReader reader(content.system);
@@ -127,6 +131,8 @@ std::string_view MessageWriter::system_value(unsigned name, const Delivery& deli
       return {digits_.data(), digits_.size()};
     case source_arn:
       return arn_of_origin(content.origin);
+    case not_before:
+      return stored_system_value(content, not_before);
   }
   return {};
 }

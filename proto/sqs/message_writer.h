@@ -27,7 +27,7 @@ namespace pawl {
 
 // A bit for each name of a system attribute, such as SentTimestamp; 0: there is no such name.
 std::uint32_t system_name_bit(std::string_view name);
-inline constexpr std::uint32_t all_system_names = 0x1FF;
+inline constexpr std::uint32_t all_system_names = 0x1FF;  // those of SQS
 
 // The queue of the messages, and the attributes to write.
 struct MessageScope {

@@ -19,8 +19,9 @@ using Next = CallStep;
 bool add_message(SqsState& s, std::size_t i, SqsWords words, Refusal& refusal) {
   SqsEntry& entry = s.entries[i];
   SendEntry send;
-  if (!check_message(s.input, s.input.entries[i], *s.queue, s.trace, words, entry.message, send,
-                     refusal)) {
+  const SqsSending sending{
+      .queue = *s.queue, .trace = s.trace, .now = s.now, .shift = s.config->shift, .words = words};
+  if (!check_message(s.input, s.input.entries[i], sending, entry.message, send, refusal)) {
     return false;
   }
   // A sender that is the queue's own account is not stored with the message.

@@ -46,6 +46,7 @@ struct SqsState {
   std::string_view host;  // the server's name as the client sees it; may be empty
   std::string_view scheme = "http";
   std::string_view trace;  // X-Amzn-Trace-Id, empty when absent
+  Instant now;             // engine time of the request
 
   SqsAction action = SqsAction::none;
   SqsInput input;

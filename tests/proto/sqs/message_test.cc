@@ -29,11 +29,21 @@ class SqsMessageTest : public testing::Test {
     input_.add_attribute(input_.entries[0].attributes,
                          {.name = name, .type = type, .text = value, .bytes = value});
   }
+  void add_system(std::string_view name, std::string_view type, std::string_view value) {
+    input_.add_attribute(input_.entries[0].system, {.name = name, .type = type, .text = value});
+  }
+  void drop_attributes() {
+    input_.attributes.clear();
+    input_.entries[0].attributes = input_.entries[0].system = {};
+  }
+  void lift(std::int64_t max_delay) { queue_.apply({Attribute::max_delay, max_delay, {}}); }
   void make_fifo() { queue_.apply({Attribute::fifo_queue, 1, {}}); }
   F check(SqsWords words = SqsWords::single) {
     refusal_.clear();
-    const bool good =
-        check_message(input_, input_.single(), queue_, trace_, words, message_, send_, refusal_);
+    const bool good = check_message(
+        input_, input_.single(),
+        {.queue = queue_, .trace = trace_, .now = now_, .shift = &shift_, .words = words}, message_,
+        send_, refusal_);
     EXPECT_EQ(good, !refusal_) << refusal_.text;
     return refusal_.fault;
   }
@@ -41,6 +51,8 @@ class SqsMessageTest : public testing::Test {
   SqsInput input_;
   QueueConfig queue_;
   std::string trace_;
+  Instant now_{1'798'135'200'000};  // 2026-12-24T18:00:00Z
+  TimeShift shift_;
   SqsMessage message_;
   SendEntry send_;
   Refusal refusal_;
@@ -153,6 +165,161 @@ TEST_F(SqsMessageTest, TakesTheTraceHeaderOfTheRequestWithoutADigest) {
   MessageAttribute attribute;
   ASSERT_TRUE(AttributeReader(send_.content.system).next(attribute));
   EXPECT_EQ(attribute.value, "Root=2");
+}
+
+TEST_F(SqsMessageTest, IsDelayedForLongerWhereTheQueueAllowsIt) {
+  set_number(M::delay_seconds, 901);
+  EXPECT_EQ(check(), F::invalid_parameter_value);
+  lift(1000);
+  ASSERT_EQ(check(), F::none) << refusal_.text;
+  EXPECT_EQ(send_.delay, seconds(901));
+  set_number(M::delay_seconds, 1001);
+  EXPECT_EQ(check(), F::invalid_parameter_value);
+  EXPECT_EQ(refusal_.text,
+            "Value n for parameter DelaySeconds is invalid. Reason: DelaySeconds must be >= 0 and "
+            "<= 1000, the queue's x-max-delay.");
+  lift(60);
+  set_number(M::delay_seconds, 61);
+  EXPECT_EQ(check(), F::invalid_parameter_value) << "x-max-delay may be below SQS's limit";
+}
+
+TEST_F(SqsMessageTest, OfAFifoQueueHasADelayOfItsOwnWhereTheQueueAllowsIt) {
+  make_fifo();
+  set(M::group_id, "g");
+  set(M::deduplication_id, "d");
+  set_number(M::delay_seconds, 5);
+  EXPECT_EQ(check(), F::invalid_parameter_value);
+  EXPECT_TRUE(refusal_.text.contains("not valid for this queue type")) << refusal_.text;
+  set_number(M::delay_seconds, 0);
+  ASSERT_EQ(check(), F::none) << refusal_.text;
+  EXPECT_EQ(send_.delay, queue_default) << "as AWS";
+  lift(60);
+  for (const std::int64_t delay : {0, 5, 60}) {
+    set_number(M::delay_seconds, delay);
+    ASSERT_EQ(check(), F::none) << refusal_.text;
+    EXPECT_EQ(send_.delay, seconds(delay));
+  }
+}
+
+TEST_F(SqsMessageTest, WaitsForATime) {
+  add_system("x-not-before", "String", "2026-12-24T18:01:00Z");
+  ASSERT_EQ(check(), F::none) << refusal_.text;
+  EXPECT_EQ(send_.delay, milliseconds(60'001));
+  AttributeReader reader(send_.content.system);
+  MessageAttribute stored;
+  ASSERT_TRUE(reader.next(stored));
+  EXPECT_EQ(stored.name, "x-not-before");
+  EXPECT_EQ(stored.value, "2026-12-24T18:01:00Z");
+  EXPECT_TRUE(reader.at_end());
+
+  shift_.set_us(10'000'000);
+  ASSERT_EQ(check(), F::none) << refusal_.text;
+  EXPECT_EQ(send_.delay, milliseconds(50'001)) << "by the wall clock";
+
+  drop_attributes();
+  add_system("x-not-before", "Number", "1");
+  ASSERT_EQ(check(), F::none) << refusal_.text;
+  EXPECT_EQ(send_.delay, Duration{0}) << "the past is now, whatever the queue's delay";
+
+  set_number(M::delay_seconds, 0);
+  EXPECT_EQ(check(), F::none) << "some clients always send it: " << refusal_.text;
+  set_number(M::delay_seconds, 5);
+  EXPECT_EQ(check(), F::invalid_parameter_value);
+  EXPECT_EQ(refusal_.text,
+            "Value 1 for the attribute x-not-before is invalid. Reason: The message has "
+            "DelaySeconds too, with value n. Send one of both.");
+}
+
+TEST_F(SqsMessageTest, HasADigestOfTheSystemAttributesThatItsSenderGave) {
+  const auto digest_of = [](std::initializer_list<MessageAttribute> all) {
+    std::string encoded;
+    for (const MessageAttribute& a : all) append_attribute(encoded, a);
+    Md5 out{};
+    EXPECT_TRUE(attributes_md5(encoded, out));
+    return out;
+  };
+  const MessageAttribute trace{"AWSTraceHeader", "String", AttributeKind::text, "Root=1"},
+      time{"x-not-before", "Number", AttributeKind::text, "7"};
+  add_system("x-not-before", "Number", "7");
+  add_system("AWSTraceHeader", "String", "Root=1");
+  ASSERT_EQ(check(), F::none) << refusal_.text;
+  EXPECT_TRUE(message_.has_system);
+  EXPECT_EQ(message_.system_md5, digest_of({trace, time})) << "sorted";
+  EXPECT_EQ(check_attributes(send_.content.system), Errc::ok);
+
+  drop_attributes();
+  trace_ = "Root=1";
+  add_system("x-not-before", "Number", "7");
+  ASSERT_EQ(check(), F::none) << refusal_.text;
+  EXPECT_EQ(message_.system_md5, digest_of({time})) << "without the header of HTTP";
+  EXPECT_TRUE(send_.content.system.contains("Root=1")) << "which is stored";
+  drop_attributes();
+  ASSERT_EQ(check(), F::none) << refusal_.text;
+  EXPECT_FALSE(message_.has_system);
+  EXPECT_TRUE(send_.content.system.contains("Root=1"));
+}
+
+TEST_F(SqsMessageTest, NamesWrongSystemAttributes) {
+  const struct {
+    const char *name, *type, *value, *text;
+  } cases[] = {
+      {"x-not-befor",    "String", "1",
+       R"(Message system attribute name 'x-not-befor' is invalid. Did you mean "x-not-before"?)"  },
+      {"x-ttl",          "String", "1",
+       "Message system attribute name 'x-ttl' is invalid. There are AWSTraceHeader, x-not-before."},
+      {"Other",          "String", "1",    "Message system attribute name 'Other' is invalid."    },
+      {"x-not-before",   "Binary", "1",
+       "The type of message (system) attribute 'x-not-before' is invalid. You must use only the "
+       "following supported type prefixes: Number, String."                                       },
+      {"AWSTraceHeader", "Number", "1",
+       "The type of message (system) attribute 'AWSTraceHeader' is invalid. You must use only the "
+       "following supported type prefixes: String."                                               },
+      {"x-not-before",   "String", "",
+       "The message (system) attribute 'x-not-before' must contain a non-empty message attribute "
+       "value."                                                                                   },
+      {"x-not-before",   "String", "soon",
+       "Value soon for the attribute x-not-before is invalid. Reason: It must be a time with an "
+       "offset, as 2026-12-24T18:00:00Z, or milliseconds since 1970."                             },
+  };
+  for (const auto& c : cases) {
+    drop_attributes();
+    add_system(c.name, c.type, c.value);
+    EXPECT_EQ(check(), F::invalid_parameter_value);
+    EXPECT_EQ(refusal_.text, c.text);
+  }
+  for (const char* name : {"x-not-before", "AWSTraceHeader"}) {
+    drop_attributes();
+    for (int i = 0; i < 12; ++i) add_system(name, "String", "1");
+    EXPECT_EQ(check(), F::invalid_parameter_value);
+    EXPECT_EQ(refusal_.text,
+              "Message (system) attribute name '" + std::string(name) + "' already exists.");
+  }
+}
+
+TEST_F(SqsMessageTest, TakesOwnAttributesAmongTheOthersWhereTheQueueSaysSo) {
+  add_attribute("x-not-before", "String", "2026-12-24T18:01:00Z");
+  add_attribute("X-Request-Id", "String", "r");
+  add_attribute("x-ttl", "String", "soon");
+  ASSERT_EQ(check(), F::none) << refusal_.text;
+  EXPECT_EQ(send_.delay, queue_default) << "an ordinary attribute";
+  queue_.apply({Attribute::attribute_channel, 1, {}});
+  ASSERT_EQ(check(), F::none) << refusal_.text;
+  EXPECT_EQ(send_.delay, milliseconds(60'001));
+  EXPECT_TRUE(send_.content.attributes.contains("2026-12-24T18:01:00Z")) << "delivered as sent";
+  EXPECT_EQ(send_.content.system, "");
+  EXPECT_FALSE(message_.has_system);
+
+  add_system("x-not-before", "String", "0");
+  EXPECT_EQ(check(), F::invalid_parameter_value);
+  EXPECT_TRUE(refusal_.text.contains("The message has this attribute already.")) << refusal_.text;
+  drop_attributes();
+  add_attribute("x-not-before", "Binary", "2026-12-24T18:01:00Z");
+  EXPECT_EQ(check(), F::invalid_parameter_value);
+  EXPECT_TRUE(refusal_.text.starts_with("Value (binary) for the attribute")) << refusal_.text;
+  drop_attributes();
+  add_system("x-not-before", "String", "2026-12-24T18:01:00Z");
+  ASSERT_EQ(check(), F::none) << refusal_.text;
+  EXPECT_EQ(send_.delay, milliseconds(60'001)) << "among the system attributes too";
 }
 
 }  // namespace

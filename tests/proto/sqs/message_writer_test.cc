@@ -78,6 +78,12 @@ TEST_F(MessageWriterTest, WritesTheNamedAttributesAlone) {
   const std::string json = written(SqsForm::json, false, system_name_bit("MessageGroupId"));
   EXPECT_TRUE(json.ends_with(R"("Attributes":{"MessageGroupId":"g"}})")) << json;
   EXPECT_FALSE(written(SqsForm::json, false, 0).contains("Attributes"));
+  std::string system;
+  append_attribute(system, {"x-not-before", "String", AttributeKind::text, "7"});
+  delivery_.content.system = system;
+  const std::string own = written(SqsForm::json, false, system_name_bit("x-not-before"));
+  EXPECT_TRUE(own.ends_with(R"("Attributes":{"x-not-before":"7"}})")) << own;
+  EXPECT_FALSE(written(SqsForm::json, false).contains("x-not-before")) << "All is what SQS has";
 }
 
 }  // namespace

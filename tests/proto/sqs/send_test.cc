@@ -256,7 +256,10 @@ TEST_F(SqsSend, OnlyTheTraceHeaderMayBeSentAsASystemAttribute) {
       R"("MD5OfMessageSystemAttributes":"5ae4d5d7636402d80f4eb6d213245a88"})"))
       << traced.body;
   expect_error(with("x-foo", value("v")), invalid_value,
-               "Message system attribute name 'x-foo' is invalid.");
+               "Message system attribute name 'x-foo' is invalid. There are AWSTraceHeader, "
+               "x-not-before.");
+  expect_error(with("foo", value("v")), invalid_value,
+               "Message system attribute name 'foo' is invalid.");
   expect_error(with("AWSTraceHeader", value("1", "Number")), invalid_value,
                "The type of message (system) attribute 'AWSTraceHeader' is invalid. You must use "
                "only the following supported type prefixes: String.");
