@@ -2,47 +2,75 @@
 #include "proto/binary/messages.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/base/check.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/aws/message_rules.h"
 #include "proto/aws/notification.h"
+#include "proto/aws/own_attributes.h"
 #include "proto/text/digest.h"
 #include "proto/text/text.h"
 
 namespace pawl::binary {
 namespace {
 
-constexpr std::uint32_t delay_ms_max = 900'000;
 constexpr std::uint32_t wait_ms_max = 20'000;
 
-// True for the only system attribute that a sender may set.
-bool is_trace_header(std::string_view encoded) {
-  MessageAttribute attribute;
+// Checks the system attributes, and reads those that ask for something: AWSTraceHeader and pawl's
+// own are all that a sender may set.
+bool read_system_attributes(std::string_view encoded, std::optional<OwnAttributes>& own) {
+  if (encoded.size() > trace_header_max || check_attributes(encoded) != Errc::ok) return false;
   AttributeReader reader(encoded);
-  return reader.next(attribute) && reader.at_end() && attribute.name == "AWSTraceHeader" &&
-         attribute.type == "String" && encoded.size() <= trace_header_max &&
-         check_attribute(attribute) == AttributeFault::none;
+  Refusal unused;
+  for (MessageAttribute attribute; reader.next(attribute);) {
+    const bool trace = attribute.name == trace_header_name && attribute.type == "String";
+    if (!trace &&
+        (!is_own_attribute(attribute.name) || !read_own_attribute(attribute, own, unused)))
+      return false;
+  }
+  return true;
 }
 
-// Checks group and deduplication id. In a FIFO queue only the queue sets the delay.
-bool names_fit(const Content& content, std::uint32_t delay_ms, const QueueConfig& queue) {
+// Checks group and deduplication id.
+bool names_fit(const Content& content, const QueueConfig& queue) {
   if (!content.group.empty() && !good_message_id(content.group)) return false;
   if (!queue.is_fifo()) return content.dedup_id.empty();
-  return !content.group.empty() && good_message_id(content.dedup_id) &&
-         (delay_ms == 0 || delay_ms == binary_queue_default);
+  return !content.group.empty() && good_message_id(content.dedup_id);
 }
 
-// Checks one message by SQS's rules.
-Status check(const SendEntry& entry, std::uint32_t delay_ms, const QueueConfig& queue) {
+// Reads the message's own delay. In a FIFO queue without x-max-delay only the queue sets it.
+bool read_delay(const BinaryCallState& s, const BinaryArguments& call, std::uint32_t delay_ms,
+                const std::optional<OwnAttributes>& own, Duration& out) {
+  const QueueConfig& queue = *call.opened;
+  const bool sets_own = !queue.is_fifo() || queue.ages_from_delivery();
+  if (!in_range(delay_ms, delay_ms_max(queue))) return false;
+  if (!sets_own && delay_ms != 0 && delay_ms != binary_queue_default) return false;
+  out = sets_own ? duration(delay_ms) : queue_default;
+  if (!own || !own->not_before) return true;
+  Refusal unused;
+  Duration delay;
+  if (delay_ms != 0 && delay_ms != binary_queue_default) return false;
+  if (!delay_until(*own->not_before, s.config->shift->wall(call.session.now), queue, delay, unused))
+    return false;
+  if (sets_own) out = delay;
+  return true;
+}
+
+// Checks one message by SQS's rules, and sets its delay.
+Status check(const BinaryCallState& s, const BinaryArguments& call, std::uint32_t delay_ms,
+             SendEntry& entry) {
+  const QueueConfig& queue = *call.opened;
   const Content& content = entry.content;
   const std::int64_t size_max = queue.number(Attribute::maximum_message_size);
-  if (!names_fit(content, delay_ms, queue)) return Status::invalid;
-  if (content.body.empty() || !in_range(delay_ms, delay_ms_max)) return Status::invalid;
+  std::optional<OwnAttributes> own;
+  if (!names_fit(content, queue) || content.body.empty()) return Status::invalid;
   if (!content.attributes.empty() && check_attributes(content.attributes) != Errc::ok)
     return Status::bad_attributes;
-  if (!content.system.empty() && !is_trace_header(content.system)) return Status::bad_attributes;
+  if (!content.system.empty() && !read_system_attributes(content.system, own))
+    return Status::bad_attributes;
+  if (!read_delay(s, call, delay_ms, own, entry.delay)) return Status::invalid;
   const std::size_t size = content.body.size() + attributes_size(content.attributes);
   if (size > static_cast<std::size_t>(size_max)) return Status::too_large;
   if (check_text(content.body) != TextFault::none) return Status::bad_text;
@@ -118,14 +146,13 @@ BinaryNext send(BinaryCallState& s, const BinaryArguments& call) {
     entry.content.group = texts.group;
     entry.content.dedup_id = texts.dedup_id;
     if (!in.ok()) return s.refuse(Status::bad_frame, i);
-    entry.delay = duration(words.delay_ms);
     entry.sequence = numbers.first + i;
     if (entry.content.dedup_id.empty() && by_content) {
       std::string& digest = s.digests.emplace_back();
       append_hex(digest, sha256(entry.content.body));
       entry.content.dedup_id = digest;
     }
-    s.prechecks.push_back(check(entry, words.delay_ms, queue));
+    s.prechecks.push_back(check(s, call, words.delay_ms, entry));
     if (s.prechecks.back() != Status::ok) s.sends.pop_back();
   }
   if (!in.finished()) return s.refuse(Status::bad_frame);
@@ -167,7 +194,7 @@ BinaryNext receive(BinaryCallState& s, const BinaryArguments& call) {
       s.groups ? take_struct<payload::Attempt>(in).id : std::string_view();
   if (!in.finished()) return s.refuse(Status::bad_frame);
   const bool fits = max >= 1 && max <= entries_max && in_range(wait_ms, wait_ms_max) &&
-                    in_range(visibility_ms, visibility_ms_max) &&
+                    in_range(visibility_ms, visibility_ms_max(queue)) &&
                     (attempt.empty() || good_message_id(attempt));
   if (!fits) return s.refuse(Status::invalid);
   const Duration wait = duration(wait_ms);
@@ -293,8 +320,7 @@ BinaryNext use_receipts(BinaryCallState& s, const BinaryArguments& call) {
       const auto [receipt, visibility_ms] = take_struct<payload::Change>(in);
       entry.handle = receipt;
       entry.uncounted = returns;
-      if (milliseconds(visibility_ms) > call.opened->visibility_limit())
-        entry.error = Errc::invalid;
+      if (visibility_ms > visibility_ms_max(*call.opened)) entry.error = Errc::invalid;
       entry.visibility = milliseconds(visibility_ms);
     } else {
       entry.handle = take_struct<payload::Deletion>(in).receipt;

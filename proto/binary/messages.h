@@ -2,11 +2,12 @@
 // The verbs about messages: a batch is read, and each of its entries is checked.
 //
 // Units:  milliseconds on the wire.
-// Limits: those of SQS for delays, waits and visibility timeouts.
+// Limits: those of SQS for waits; those of the queue for delays and visibility timeouts.
 // Owner:  free functions; session.cc lists them.
 // Source: proto/PROTOCOL.md
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -19,10 +20,17 @@ namespace pawl::binary {
 
 // Most messages in the response of a RECEIVE that had to wait: it holds memory for each.
 inline constexpr std::uint32_t waiting_max = 16;
-inline constexpr std::uint32_t visibility_ms_max = 43'200'000;
 
 inline bool in_range(std::uint32_t ms, std::uint32_t max) {
   return ms == binary_queue_default || ms <= max;
+}
+// The longest delay and the longest visibility timeout that a queue allows and a frame can carry.
+inline std::uint32_t at_most(Duration limit) {
+  return static_cast<std::uint32_t>(std::min<std::int64_t>(limit.ms, binary_queue_default - 1));
+}
+inline std::uint32_t delay_ms_max(const QueueConfig& queue) { return at_most(queue.delay_limit()); }
+inline std::uint32_t visibility_ms_max(const QueueConfig& queue) {
+  return at_most(queue.visibility_limit());
 }
 inline Duration duration(std::uint32_t ms) {
   return ms == binary_queue_default ? queue_default : milliseconds(ms);

@@ -23,7 +23,7 @@ BinaryNext subscribe(BinaryCallState& s, const BinaryArguments& call) {
   if (!call.in.finished()) return s.refuse(Status::bad_frame);
   // Without a visibility timeout the same message would be sent until the credit is used up.
   const bool fits = credit >= 1 && credit <= subscription_credit_max &&
-                    in_range(visibility_ms, visibility_ms_max) &&
+                    in_range(visibility_ms, visibility_ms_max(*call.opened)) &&
                     hides(duration(visibility_ms), *call.opened);
   Subscriptions& all = call.session.subscriptions;
   if (!fits || all.find(s.header.correlation) != nullptr) return s.refuse(Status::invalid);

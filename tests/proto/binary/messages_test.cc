@@ -103,6 +103,49 @@ TEST_F(BinarySessionTest, KeepsWrongMessagesOutOfABatchAndSendsTheOthers) {
   }
 }
 
+TEST_F(BinarySessionTest, TakesTheLimitsOfTheQueue) {
+  const std::uint32_t q = greet_and_open();
+  const auto give = [&](std::initializer_list<std::pair<Attribute, std::int64_t>> numbers) {
+    auto changed = std::make_shared<QueueConfig>(**directory_.find(QueueId{7}));
+    for (const auto& [attribute, number] : numbers) changed->apply({attribute, number, {}});
+    directory_.put(changed);
+  };
+  give({
+      {Attribute::max_delay,      1'000    },
+      {Attribute::max_visibility, 2'592'000}
+  });
+  ASSERT_EQ(begin(BinaryOp::send, batch({entry("a", {}, {}, 1'000'000)}), q), Next::route);
+  EXPECT_EQ(call_.request().sends[0].delay, seconds(1'000));
+  EXPECT_EQ(begin(BinaryOp::send, batch({entry("a", {}, {}, 1'000'001)}), q), Next::respond);
+  give({
+      {Attribute::max_delay, delay_max.ms / 1000}
+  });
+  ASSERT_EQ(begin(BinaryOp::send, batch({entry("a", {}, {}, 0xFFFF'FFFE)}), q), Next::route);
+  EXPECT_EQ(call_.request().sends[0].delay, milliseconds(0xFFFF'FFFE)) << "all that 32 bits hold";
+  ASSERT_EQ(begin(BinaryOp::receive, receive(1, 0, 2'592'000'000), q), Next::route);
+  EXPECT_EQ(call_.request().receive.visibility, visibility_max);
+  EXPECT_EQ(refused(BinaryOp::receive, receive(1, 0, 2'592'000'001), q), Status::invalid);
+}
+
+TEST_F(BinarySessionTest, TakesATimeInTheSystemAttributes) {
+  const std::uint32_t q = greet_and_open();
+  session_.set_now(Instant{1'798'135'200'000});
+  const auto at = [](std::string_view time, std::optional<std::uint32_t> delay = {}) {
+    return entry("a", {}, attribute("x-not-before", "String", time), delay);
+  };
+  ASSERT_EQ(begin(BinaryOp::send,
+                  batch({at("2026-12-24T18:01:00Z"), at("1"), at("1", 0), at("1", 5), at("soon"),
+                         at("2027-12-24T18:01:00Z")}),
+                  q),
+            Next::route);
+  const auto& sends = call_.request().sends;
+  ASSERT_EQ(sends.size(), 3u);
+  EXPECT_EQ(sends[0].delay, milliseconds(60'001));
+  EXPECT_EQ(sends[0].content.system, attribute("x-not-before", "String", "2026-12-24T18:01:00Z"));
+  EXPECT_EQ(sends[1].delay, Duration{0});
+  EXPECT_EQ(sends[2].delay, Duration{0});
+}
+
 TEST_F(BinarySessionTest, DoesNotRouteABatchWithNothingGoodInIt) {
   const std::uint32_t q = greet_and_open();
   ASSERT_EQ(begin(BinaryOp::send, batch({entry("")}), q), Next::respond);

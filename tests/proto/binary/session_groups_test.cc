@@ -99,6 +99,22 @@ TEST_F(GroupSession, RefusesNamesThatDoNotFitTheQueue) {
   }
 }
 
+TEST_F(GroupSession, AMessageOfAFifoQueueHasADelayWhereTheQueueAllowsIt) {
+  const std::uint32_t fifo = opened("f.fifo");
+  ASSERT_EQ(begin(BinaryOp::send, batch({named("a", "g", "d", 0)}), fifo), Next::route);
+  EXPECT_EQ(call_.request().sends[0].delay, queue_default) << "0 is the queue's own delay";
+  QueueConfig lifted = **directory_.find(QueueId{8});
+  lifted.apply({Attribute::max_delay, 86'400, {}});
+  directory_.put(std::make_shared<QueueConfig>(lifted));
+  for (const std::uint32_t delay : {0u, 1u, 86'400'000u}) {
+    ASSERT_EQ(begin(BinaryOp::send, batch({named("a", "g", "d", delay)}), fifo), Next::route);
+    EXPECT_EQ(call_.request().sends[0].delay, milliseconds(delay));
+  }
+  EXPECT_EQ(sent(fifo, named("a", "g", "d", 86'400'001)), Status::invalid);
+  ASSERT_EQ(begin(BinaryOp::send, batch({named("a", "g", "d")}), fifo), Next::route);
+  EXPECT_EQ(call_.request().sends[0].delay, queue_default);
+}
+
 TEST_F(GroupSession, AnOriginIsNotTheSendersToSay) {
   std::string message;
   put(message, 1u | entry_has_names);
