@@ -180,7 +180,7 @@ class AnyEndpoint(Queues):
             with self.subTest(words):
                 self.assertIn(f'there is no queue "{missing}"', self.verb(*words, code=3))
         queue = self.create()
-        for words in (("send", queue), ("send", queue, "x", "--file", "f"), ("send", queue, "x", "--delay", "901"),
+        for words in (("send", queue), ("send", queue, "x", "--file", "f"), ("send", queue, "x", "--delay", "63244801"),
                       ("send", queue, "x", "--attribute", "k"), ("receive", queue, "-n", "0"), ("receive", queue, "--wait", "21"),
                       ("receive", queue, "--follow", "-o", "json"), ("extend", queue, "r", "x"), ("queue",), ("queue", "create"),
                       ("queue", "create", "q", "--set", "=1")):

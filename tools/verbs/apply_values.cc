@@ -3,7 +3,10 @@
 
 #include <fmt/core.h>
 
+#include <optional>
+
 #include "core/base/check.h"
+#include "proto/text/duration.h"
 #include "proto/text/json_dom.h"
 #include "proto/text/json_value.h"
 #include "proto/text/text.h"
@@ -22,12 +25,19 @@ std::string redrive_text(const std::string& policy) {
                      count ? std::to_string(*count) : text_of(*document, "maxReceiveCount"));
 }
 
+// Durations are answered in seconds; an attribute that is unset is not answered.
+bool is_same_duration(std::string_view has, std::string_view wants) {
+  const std::optional<Duration> wanted = parse_duration(wants);
+  return wanted && wanted == (has.empty() ? Duration{0} : parse_duration(has));
+}
+
 }  // namespace
 
 bool is_same_attribute(std::string_view name, const std::string& has, const std::string& wants) {
   if (has == wants) return true;
   if (name == "RedrivePolicy") return !has.empty() && redrive_text(has) == redrive_text(wants);
   if (!has.empty() && equals_ignoring_case(has, wants)) return has == "true" || has == "false";
+  if (name.starts_with("x-") && is_same_duration(has, wants)) return true;
   // The values that an absent attribute stands for.
   if (has.empty())
     return equals_ignoring_case(wants, "false") || wants == "MessageAttributes" || wants == "{}";

@@ -9,7 +9,8 @@
 
 namespace pawl {
 
-// True: the attribute has the wanted value, whatever the form of its JSON; absent is false.
+// True: the attribute has the wanted value, whatever the form of its JSON or its
+// duration; absent is false, and 0 for a duration.
 bool is_same_attribute(std::string_view name, const std::string& has, const std::string& wants);
 
 // "NAME: OLD -> NEW".

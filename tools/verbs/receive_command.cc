@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/check.h"
+#include "core/queue/queue_config.h"
 #include "proto/text/json.h"
 #include "proto/text/json_dom.h"
 #include "tools/commands.h"
@@ -158,7 +159,7 @@ void add_receive_command(CommandLine& line) {
   const Option visibility =
       verb.option("--visibility", asked->visibility,
                   "Seconds until a message that is not deleted returns (default: the queue's)")
-          .check(whole_number(0, 43'200));
+          .check(whole_number(0, visibility_max.ms / 1000));
   verb.flag("--delete", asked->deletes, "Delete each message when it is printed");
   verb.flag("--follow", asked->follows, "Go on with the next messages until it is interrupted");
   add_output(verb, asked->output, "{id, receives, sent, group, body, receipt}");
@@ -185,7 +186,7 @@ void add_extend_command(CommandLine& line) {
   const auto asked = std::make_shared<ReceiptOptions>();
   add_receipt(verb, *asked);
   verb.option("SECONDS,--seconds", asked->seconds, "From now; 0: at once")
-      .check(whole_number(0, 43'200))
+      .check(whole_number(0, visibility_max.ms / 1000))
       .required();
   verb.on_given([asked] { return run_receipt(*asked, "ChangeMessageVisibility", asked->seconds); });
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/base/check.h"
+#include "core/queue/queue_config.h"
 #include "proto/text/json.h"
 #include "proto/text/json_dom.h"
 #include "tools/commands.h"
@@ -202,7 +203,7 @@ void add_send_command(CommandLine& line) {
   verb.option("--group", asked->group, "MessageGroupId").value_name("GROUP");
   verb.option("--deduplication", asked->deduplication, "MessageDeduplicationId").value_name("ID");
   const Option delay = verb.option("--delay", asked->delay_given, "DelaySeconds")
-                           .check(whole_number(0, 900))
+                           .check(whole_number(0, delay_max.ms / 1000))
                            .value_name("SECONDS");
   verb.option("--attribute", asked->attributes,
               "A message attribute of type String; repeat it for more")
