@@ -20,6 +20,7 @@ using client::error_of;
 using Code = Client::Code;
 using Mode = client::Verdicts::Mode;
 
+constexpr std::chrono::days visibility_most{30};  // of a queue's x-max-visibility
 constexpr std::uint32_t concurrency_max = 100'000;
 constexpr std::uint32_t handler_threads_max = 1024;
 
@@ -113,7 +114,6 @@ class Consumer::Impl {
 };
 
 std::string Consumer::problem_of(const Options& options) {
-  using std::chrono_literals::operator""h;
   using std::chrono_literals::operator""s;
   if (options.concurrency < 1 || options.concurrency > concurrency_max)
     return format_text("concurrency: {}; 1 to {}", options.concurrency, concurrency_max);
@@ -122,8 +122,9 @@ std::string Consumer::problem_of(const Options& options) {
                        handler_threads_max);
   if (options.wait < 1s || options.wait > 20s)
     return format_text("wait: {} ms; 1000 to 20000 ms", options.wait.count());
-  if (options.visibility && (options.visibility->count() < 0 || *options.visibility > 12h))
-    return format_text("visibility: {} ms; 0 to 43200000 ms", options.visibility->count());
+  if (options.visibility &&
+      (options.visibility->count() < 0 || *options.visibility > visibility_most))
+    return format_text("visibility: {} ms; 0 to 2592000000 ms", options.visibility->count());
   if (options.release_timeout.count() < 0)
     return format_text("release_timeout: {} ms; at least 0 ms", options.release_timeout.count());
   if (!options.queue.empty() && options.dead_letter_queue == options.queue)

@@ -20,7 +20,8 @@ constexpr std::size_t message_bytes_max = 1 << 20;
 constexpr std::size_t encoding_bytes_max = 64 << 10;  // lengths, names and ids besides them
 constexpr std::size_t fixed_bytes = 384 << 10;        // input buffer and tables of the connection
 constexpr std::size_t names_bytes_max = 128;          // of a group or a deduplication id
-constexpr Millis delay_max = std::chrono::minutes(15);
+// The most that a frame can carry; the server knows the limit of the queue.
+constexpr Millis delay_ms_max{binary_queue_default - 1};
 
 std::size_t unit_of(std::size_t memory_limit) {
   return std::min(message_bytes_max + encoding_bytes_max, memory_limit / 8);
@@ -61,9 +62,9 @@ std::string Intake::problem_of(const Client::Outgoing& message) const {
   if (message.attributes.size() > attributes_max)
     return format_text("MessageAttributes: {}; at most {}", message.attributes.size(),
                        attributes_max);
-  if (message.delay && (fifo_ || message.delay->count() < 0 || *message.delay > delay_max))
-    return format_text("DelaySeconds: {} ms; {}", message.delay->count(),
-                       fifo_ ? "a FIFO queue allows none" : "0 to 900000 ms");
+  if (message.delay && (message.delay->count() < 0 || *message.delay > delay_ms_max))
+    return format_text("DelaySeconds: {} ms; 0 to {} ms", message.delay->count(),
+                       delay_ms_max.count());
   if (!is_name(message.group) || (fifo_ && message.group.empty()))
     return bad_name("MessageGroupId", message.group, "1 to 128 characters from ! to ~");
   if (!fifo_ && !message.deduplication_id.empty())

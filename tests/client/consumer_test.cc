@@ -20,6 +20,7 @@ namespace {
 using Clock = Consumer::Clock;
 using Code = Client::Code;
 using Fault = FakeServer::Fault;
+using std::chrono_literals::operator""h;
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
@@ -60,7 +61,9 @@ TEST_F(ConsumerTest, NamesTheOptionThatIsOutOfRange) {
   EXPECT_EQ(problem([](auto& o) { o.concurrency = 0; }), "concurrency: 0; 1 to 100000");
   EXPECT_EQ(problem([](auto& o) { o.handler_threads = 0; }), "handler_threads: 0; 1 to 1024");
   EXPECT_EQ(problem([](auto& o) { o.wait = 21s; }), "wait: 21000 ms; 1000 to 20000 ms");
-  EXPECT_EQ(problem([](auto& o) { o.visibility = -1ms; }), "visibility: -1 ms; 0 to 43200000 ms");
+  EXPECT_EQ(problem([](auto& o) { o.visibility = -1ms; }), "visibility: -1 ms; 0 to 2592000000 ms");
+  EXPECT_EQ(problem([](auto& o) { o.visibility = 721h; }),
+            "visibility: 2595600000 ms; 0 to 2592000000 ms");
   EXPECT_EQ(problem([](auto& o) { o.release_timeout = -1ms; }),
             "release_timeout: -1 ms; at least 0 ms");
   EXPECT_EQ(problem([](auto& o) { o.dead_letter_queue = "q"; }),

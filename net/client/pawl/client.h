@@ -215,9 +215,10 @@ class [[gnu::visibility("default")]] Client {
     std::string_view name{}, type{}, value{};
   };
   struct Outgoing {
-    std::string_view body{};                           // at least 1 byte, of text that SQS allows
-    std::span<const Attribute> attributes{};           // in any order, at most 10
-    std::optional<std::chrono::milliseconds> delay{};  // up to 15 minutes; none: the queue's own
+    std::string_view body{};                  // at least 1 byte, of text that SQS allows
+    std::span<const Attribute> attributes{};  // in any order, at most 10
+    // Up to 15 minutes, or to the queue's x-max-delay; none: the queue's own.
+    std::optional<std::chrono::milliseconds> delay{};
     std::string_view group{};             // MessageGroupId: orders a FIFO queue; else the tenant
     std::string_view deduplication_id{};  // FIFO; empty: the queue uses the content
   };
@@ -250,8 +251,9 @@ class [[gnu::visibility("default")]] Client {
 
   struct ReceiveOptions {
     std::uint32_t max = 1;
-    std::optional<std::chrono::milliseconds> wait{};        // up to 20 s; none: the queue's own
-    std::optional<std::chrono::milliseconds> visibility{};  // up to 12 h; none: the queue's own
+    std::optional<std::chrono::milliseconds> wait{};  // up to 20 s; none: the queue's own
+    // Up to 12 h, or to the queue's x-max-visibility; none: the queue's own.
+    std::optional<std::chrono::milliseconds> visibility{};
     std::uint32_t bytes_max =
         0;  // limit on all bodies and attributes; one message always fits; 0: the server's limit
     std::string_view attempt{};  // FIFO: ReceiveRequestAttemptId; repeat it for the same messages
@@ -260,7 +262,7 @@ class [[gnu::visibility("default")]] Client {
   struct SubscribeOptions {
     // Messages that the server may send before the first submit_acknowledge(): 1 to 65,536.
     std::uint32_t credit = 1;
-    // 1 ms to 12 h; none: the queue's own.
+    // 1 ms to 12 h, or to the queue's x-max-visibility; none: the queue's own.
     std::optional<std::chrono::milliseconds> visibility{};
     // Limit on all bodies and attributes sent at once; one message always fits; 0: the server's.
     std::uint32_t bytes_max = 0;

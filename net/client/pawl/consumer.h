@@ -78,9 +78,10 @@ class [[gnu::visibility("default")]] Consumer {
     std::uint32_t handler_threads = 1;  // of start(); 1 to 1024
     // Wait of a long poll: FIFO queues, and servers before protocol 1.5, are polled.
     std::chrono::milliseconds wait{20'000};
-    std::optional<std::chrono::milliseconds> visibility{};  // up to 12 h; none: the queue's own
-    std::string dead_letter_queue{};                        // it must exist; empty: see above
-    std::chrono::milliseconds release_timeout{5'000};       // to release messages at shutdown
+    // Up to 12 h, or to the queue's x-max-visibility; none: the queue's own.
+    std::optional<std::chrono::milliseconds> visibility{};
+    std::string dead_letter_queue{};                   // it must exist; empty: see above
+    std::chrono::milliseconds release_timeout{5'000};  // to release messages at shutdown
   };
 
   // Names one delivery for complete().
