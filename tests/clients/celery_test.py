@@ -15,6 +15,8 @@ from client import first_here
 from pawl_server import HERE, ServedTest, SignedPawl, main, scratch
 from wire import Json
 
+FORWARDS_DELAYS = "import inspect, sys, kombu.transport.SQS as sqs; sys.exit('DelaySeconds' not in inspect.getsource(sqs))"
+DAY = 86400
 TASKS = 30
 PATIENCE_SECONDS = 30
 
@@ -70,10 +72,23 @@ class Unsigned(ServedTest):
                          "ValueError('as the test wants it')")
         self.wait_empty()
 
-    def wait_empty(self):
+    def test_a_task_waits_for_a_day_in_the_queue(self):
+        if not first_here([("/usr/bin/python3", "-c", FORWARDS_DELAYS)]):
+            self.skipTest("this kombu does not forward DelaySeconds")
+        sqs, url = self.queue()
+        sqs.call("SetQueueAttributes", QueueUrl=url, Attributes={"x-max-delay": "2d"})
+        self.caller(f"add.apply_async((1, 2), DelaySeconds={DAY})")
+        got = sqs.call("GetQueueAttributes", QueueUrl=url, AttributeNames=["ApproximateNumberOfMessagesDelayed"])
+        self.assertEqual(got["Attributes"], {"ApproximateNumberOfMessagesDelayed": "1"})
+        sqs.call("PurgeQueue", QueueUrl=url)
+
+    def queue(self):
         sqs = Json(self.pawl)
         self.addCleanup(sqs.close)
-        url = sqs.call("GetQueueUrl", QueueName="celery")["QueueUrl"]
+        return sqs, sqs.call("GetQueueUrl", QueueName="celery")["QueueUrl"]
+
+    def wait_empty(self):
+        sqs, url = self.queue()
         kinds = ["ApproximateNumberOfMessages" + kind for kind in ("", "NotVisible", "Delayed")]
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:

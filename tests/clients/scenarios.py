@@ -227,6 +227,23 @@ class Scenarios(Speaking):
         self.assertEqual([m["Body"] for m in self.receive(url, wait=20)], ["later"])
         self.assertLess(time.monotonic() - began, 15)
 
+    def test_messages_wait_longer_than_sqs_allows_and_until_a_time(self):
+        url = self.queue(**{"x-max-delay": "2d", "x-attributes": "message"})
+        self.assertEqual(self.attributes(url)["x-max-delay"], "172800")
+        tomorrow = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 86400))
+        self.send(url, "by a delay", DelaySeconds=86400)
+        for channel in ("MessageAttributes", "MessageSystemAttributes"):
+            self.send(url, channel, **{channel: {"x-not-before": {"DataType": "String", "StringValue": tomorrow}}})
+        self.assertEqual(self.depths(url), (0, 0, 3))
+        due = int(time.time() * 1000) + 2000
+        given = {"x-not-before": {"DataType": "Number", "StringValue": str(due)}}
+        sent = self.send(url, "soon", MessageSystemAttributes=given)
+        self.assertEqual(sent.get("MD5OfMessageSystemAttributes", md5_of_attributes(given)), md5_of_attributes(given))
+        (message,) = self.receive(url, wait=20, AttributeNames=["x-not-before"])
+        self.assertGreaterEqual(time.time() * 1000, due)
+        self.assertEqual((message["Body"], message["Attributes"]), ("soon", {"x-not-before": str(due)}))
+        self.assert_refused("InvalidParameterValue", "SendMessage", QueueUrl=url, MessageBody="x", DelaySeconds=172801)
+
     def test_a_long_poll_ends_when_a_message_is_sent_and_no_later_than_asked(self):
         url = self.queue()
         began = time.monotonic()
