@@ -462,6 +462,7 @@ void Model::crashed(bool in_order) {
       queue.state = QueueRow::State::doubtful;
     for (const std::uint32_t id : queue.messages) {
       ModelMessage& message = messages_[id];
+      message.features |= bit(Feature::crash);
       if (message.sent == ModelMessage::Sent::asked) message.sent = ModelMessage::Sent::refused;
       if (message.sent == ModelMessage::Sent::unacked ||
           message.sent == ModelMessage::Sent::early) {

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "tests/sim/call.h"
+#include "tests/sim/features.h"
 #include "tests/sim/replays.h"
 #include "tests/sim/simulated_broker.h"
 #include "tests/sim/trace.h"
@@ -88,8 +89,9 @@ struct ModelMessage {
   bool returned = false;   // a delivery was returned: its queue's delay no longer applies
   bool own_delay = false;  // nor does it to this one of a FIFO queue
   bool cancelled = false;  // in flight, it is never delivered again
-  std::string origin;      // original queue of a dead letter
-  std::string uuid;        // deduplication id since it was a dead letter of a FIFO queue
+  FeatureSet features = 0;
+  std::string origin;  // original queue of a dead letter
+  std::string uuid;    // deduplication id since it was a dead letter of a FIFO queue
   QueueId born_queue = QueueId::none;  // its message id derives from this and born_seq
   Seq born_seq = 0;
 
@@ -307,6 +309,7 @@ class Model {
   std::size_t owed(const QueueRow& queue) const;
   // The message has been in this queue from its send on, as far as the model knows.
   bool born_here(std::uint32_t id, std::uint32_t queue) const;
+  FeaturePairs pairs() const;
   Instant last_ready(const QueueRow& queue) const;
   // Whether the next receive from the queue moves the message to another one.
   bool about_to_move(std::uint32_t id, std::uint32_t at) const;
@@ -371,6 +374,9 @@ class Model {
   std::uint32_t add_queue(const QueueConfig& config);
   void lose_all(QueueRow& queue, const char* why);
   void widen(QueueRow& queue, const AttributeChange& change);
+
+  // model_features.cc
+  void note_features(ModelMessage& message, const QueueRow& queue, bool delayed) const;
 
   // model_ids.cc
   bool surely_nobodys(const Call& call, const ModelMessage& message) const;

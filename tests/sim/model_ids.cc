@@ -42,6 +42,8 @@ void Model::answered_cancel_by_id(const Call& call, std::size_t index, const Tur
     return;
   }
   trace_->note("  message {} cancelled", id);
+  message.features |=
+      bit(entry.by == ReceiptEntry::By::id ? Feature::cancel : Feature::cancel_in_flight);
   // One in flight holds its group until its consumer gives it back.
   if (entry.by == ReceiptEntry::By::id) {
     lose(message, "cancelled");
@@ -92,6 +94,7 @@ void Model::answered_reschedule(const Call& call, std::size_t index, const Turn&
   changed.durable = changed.idle = sure;
   changed.step = turn.step;
   message.returned = true;  // its queue's delay no longer applies
+  message.features |= bit(Feature::reschedule);
   trace_->note("  message {} is due at {}..{}", id, changed.from_low.ms, changed.from_high.ms);
   set_view(message, changed);
 }
@@ -132,6 +135,7 @@ void Model::answered_uncounted(const Call& call, std::size_t index, const Turn& 
   view.leased = view.durable = false;
   view.scheduled = true;
   view.idle = sure;
+  message.features |= bit(Feature::uncounted);
   view.step = turn.step;
   message.returned = true;
   trace_->note("  message {} given back, uncounted", id);

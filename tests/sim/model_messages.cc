@@ -62,6 +62,7 @@ void Model::decided_sends(Call& call, bool duplicates, const Turn& turn) {
       message.aged = message.view.from_low;
       message.latest = std::max(message.latest, message.view.from_high);
     }
+    note_features(message, queue, delay.high > 0);
     take_seq(call.messages[i], entry.seq);
     may_leave(message);
     trace_->note("  message {} is {}/{}", call.messages[i], raw(queue.id), entry.seq);
@@ -474,7 +475,7 @@ void Model::answered_return(const Call& call, const Turn& turn) {
     if (view.nonce_known && view.nonce != nonce) continue;  // received again since then
     const bool untouched = view.nonce_known && view.step <= call.asked_step && message.moves == 0;
     if (untouched && view.from_high <= call.fired_when_asked) continue;  // visible again already
-    if (untouched && view.idle) continue;  // not in flight
+    if (untouched && view.idle) continue;                                // not in flight
     if (untouched && view.from_low > high && row(call).backoff.high == 0) {
       --view.received.low;
       --view.received.high;

@@ -196,7 +196,9 @@ void Model::arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery,
                           raw(from.id), message.seq, raw(to.id), delivery.seq);
   if (!delivery.content.origin.empty()) {
     if (!arrive_dead(message, delivery, to, reached)) return;
+    message.features |= bit(Feature::dead_letter);
   } else {
+    message.features |= bit(Feature::move_task);
     if (delivery.sent < message.received || delivery.sent > turn.now)
       return trace_->broken("a moved message is new", "message {} sent at {}, now {}", id,
                             delivery.sent.ms, turn.now.ms);

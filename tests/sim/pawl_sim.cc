@@ -152,6 +152,7 @@ int run_seeds(const Options& options) {
     total.bodies_read += outcome.bodies_read;
     total.relocated += outcome.relocated;
     total.copies += outcome.copies;
+    total.pairs.add(outcome.pairs);
     total.replays_proved += outcome.replays_proved;
     total.simulated_us += outcome.simulated_us;
   }
@@ -169,6 +170,7 @@ int run_seeds(const Options& options) {
       total.relocated >> 10, total.set_aside, total.copies, total.replays_proved,
       static_cast<double>(total.simulated_us) / 1e6, seconds,
       static_cast<double>(options.seeds) / seconds, total.hash);
+  fmt::print("pairs of features that one message had: {}\n", total.pairs.describe());
   fmt::print("{} passed, {} failed\n", options.seeds - failed, failed);
   return failed == 0 ? 0 : 1;
 }

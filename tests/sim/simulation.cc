@@ -42,6 +42,7 @@ Outcome Simulation::run() {
   outcome_.bodies_read = world_.bodies_read();
   outcome_.relocated = world_.relocated();
   outcome_.copies = model_.copies();
+  outcome_.pairs = model_.pairs();
   outcome_.replays_proved = model_.replays_proved();
   for (std::uint32_t i = 0; i < plan_.shards; ++i) outcome_.faults += world_.disk(i).stats().faults;
   return outcome_;

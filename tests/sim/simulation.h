@@ -29,9 +29,10 @@ struct Outcome {
   std::uint64_t hash = 0;  // hash of all events
   std::uint64_t operations = 0, turns = 0, messages = 0, refused = 0;
   std::uint64_t crashes = 0, starts = 0, stops = 0, faults = 0;
-  std::uint64_t set_aside = 0;       // messages that could not be read until the next startup
-  std::uint64_t bodies_read = 0;     // bytes
-  std::uint64_t relocated = 0;       // bytes
+  std::uint64_t set_aside = 0;    // messages that could not be read until the next startup
+  std::uint64_t bodies_read = 0;  // bytes
+  std::uint64_t relocated = 0;    // bytes
+  FeaturePairs pairs;
   std::uint64_t copies = 0;          // copies that replay tasks sent and clients received
   std::uint64_t replays_proved = 0;  // copies that had to come, and came
   std::uint64_t simulated_us = 0;
