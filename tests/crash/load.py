@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""4 producers and 4 consumers with a ledger of acknowledged requests, on a server that restarts.
+"""4 producers, 4 consumers and 2 planners with a ledger of acknowledged requests, on a server that
+restarts. A planner sends delayed messages, and cancels and reschedules them by their ids.
 
 At the end the queues are drained and the ledger is checked:
 
   lost      a send was acknowledged, no delete was tried, and the message is not there
   returned  a delete was acknowledged, and a receive that began later delivered the message
   foreign   a delivered body differs from every body that was sent
+  early     a receive that began after the acknowledgement of a delay, or of a new delivery time,
+            delivered the message before that time
 """
 
 import collections
@@ -23,6 +26,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
 from pawl_server import Arm64Pawl, Pawl  # noqa: E402, F401
 
 PRODUCERS = CONSUMERS = 4
+PLANNERS = 2
 QUEUES = 6
 VISIBILITY_SECONDS = 2
 BACKLOG_MAX = 20_000  # producers pause above it, so that the final drain takes seconds
@@ -45,6 +49,7 @@ class Client:
         self.load = load
         self.connection = None
         self.life = 0
+        self.cancelled = None  # the header x-pawl-cancel of the last response
 
     def call(self, action, **request):
         """Returns the response. OSError or HTTPException if the server died: outcome unknown."""
@@ -59,6 +64,7 @@ class Client:
                 "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "AmazonSQS." + action})
             response = self.connection.getresponse()
             body = response.read()
+            self.cancelled = response.getheader("x-pawl-cancel")
         except (OSError, http.client.HTTPException):
             self.close()
             raise
@@ -85,6 +91,9 @@ class Ledger:
         self.receives = collections.Counter()
         self.returned = []
         self.foreign = []
+        self.not_before = {}  # body -> (time of the acknowledgement, earliest delivery)
+        self.early = []
+        self.planned = collections.Counter()  # cancelled, gone, in flight, rescheduled
 
     def backlog(self):
         return len(self.sends_acked) - len(self.deletes_acked)
@@ -97,6 +106,9 @@ class Ledger:
                 self.foreign.append(body)
             if self.deletes_acked.get(body, asked_at) < asked_at:
                 self.returned.append(body)
+            acked_at, earliest = self.not_before.get(body, (asked_at, 0))
+            if acked_at < asked_at and time.monotonic() < earliest:
+                self.early.append(body)
 
     def delivered_again(self):
         return sum(count - 1 for count in self.receives.values())
@@ -179,6 +191,8 @@ class Load:
             workers.append((self.produce(f"p{i}"), self.random.random()))
         for i in range(CONSUMERS):
             workers.append((self.consume(f"c{i}"), self.random.random()))
+        for i in range(PLANNERS):
+            workers.append((self.plan(f"d{i}"), self.random.random()))
         self.threads = [threading.Thread(target=self.work, args=worker, daemon=True) for worker in workers]
         for thread in self.threads:
             thread.start()
@@ -224,6 +238,25 @@ class Load:
                 self.delete(client, queue, messages, single=luck.random() < 0.3)
         return step
 
+    def plan(self, name):
+        pending = []  # (queue, id, body)
+
+        def step(client, luck, number):
+            if self.ledger.backlog() > BACKLOG_MAX:
+                time.sleep(0.01)
+                return
+            if len(pending) < 50:
+                queue = luck.randrange(QUEUES)
+                bodies = [body_of(f"{name}-{number}-{i}-q{queue}-", 0) for i in range(10)]
+                pending.extend(self.send_later(client, queue, bodies, luck.randint(1, 3)))
+                return
+            queue, identity, body = pending.pop(luck.randrange(len(pending)))
+            if luck.random() < 0.5:
+                self.cancel(client, queue, identity, body)
+            else:
+                self.reschedule(client, queue, identity, body, luck.choice((0, 1, 2)))
+        return step
+
     # --- requests that the ledger records ---
 
     def queue_url(self, number):
@@ -241,6 +274,50 @@ class Load:
             acked = [bodies[int(entry["Id"])] for entry in answer["Successful"]]
         with self.ledger.lock:
             self.ledger.sends_acked.update(dict.fromkeys(acked, client.life))
+
+    def send_later(self, client, queue, bodies, delay):
+        """Returns (queue, id, body) of the delayed messages that were acknowledged."""
+        with self.ledger.lock:
+            self.ledger.sends_tried.update(bodies)
+        earliest = time.monotonic() + delay
+        entries = [{"Id": str(i), "MessageBody": body, "DelaySeconds": delay} for i, body in enumerate(bodies)]
+        answer = client.call("SendMessageBatch", QueueUrl=self.queue_url(queue), Entries=entries)
+        sent = [(queue, entry["MessageId"], bodies[int(entry["Id"])]) for entry in answer["Successful"]]
+        with self.ledger.lock:
+            for _, _, body in sent:
+                self.ledger.sends_acked[body] = client.life
+                self.ledger.not_before[body] = (time.monotonic(), earliest)
+        return sent
+
+    def cancel(self, client, queue, identity, body):
+        with self.ledger.lock:
+            self.ledger.deletes_tried.add(body)
+        try:
+            client.call("DeleteMessage", QueueUrl=self.queue_url(queue), ReceiptHandle="x-id:" + identity)
+        except Refused as refusal:
+            if "PawlMessageInFlight" not in str(refusal):
+                raise
+            self.ledger.planned["in flight"] += 1
+            return
+        self.ledger.planned[client.cancelled] += 1
+        if client.cancelled == "cancelled":
+            with self.ledger.lock:
+                self.ledger.deletes_acked.setdefault(body, time.monotonic())
+
+    def reschedule(self, client, queue, identity, body, seconds):
+        with self.ledger.lock:
+            self.ledger.not_before.pop(body, None)  # the outcome may stay unknown
+        earliest = time.monotonic() + seconds
+        try:
+            client.call("ChangeMessageVisibility", QueueUrl=self.queue_url(queue),
+                        ReceiptHandle="x-id:" + identity, VisibilityTimeout=seconds)
+        except Refused as refusal:
+            if not any(word in str(refusal) for word in ("PawlMessageInFlight", "does not exist")):
+                raise
+            return
+        self.ledger.planned["rescheduled"] += 1
+        with self.ledger.lock:
+            self.ledger.not_before[body] = (time.monotonic(), earliest)
 
     def receive(self, client, queue, wait):
         asked_at = time.monotonic()
@@ -279,7 +356,7 @@ class Load:
         self.ledger.seen.clear()
         deadline = time.monotonic() + DRAIN_SECONDS
         quiet_since = time.monotonic()
-        while time.monotonic() < deadline and time.monotonic() - quiet_since < VISIBILITY_SECONDS + 1:
+        while time.monotonic() < deadline and time.monotonic() - quiet_since < VISIBILITY_SECONDS + 2:
             for queue in range(QUEUES):
                 try:
                     while messages := self.receive(client, queue, wait=0):
@@ -306,6 +383,7 @@ class Load:
             "acknowledged sends lost": len(lost),
             "acknowledged deletes seen again": len(self.ledger.returned),
             "foreign bodies": len(self.ledger.foreign),
+            "deliveries before their time": len(self.ledger.early),
             "messages after the drain": after_restart,
             "exit code after SIGTERM": self.stopped,
         }
@@ -317,7 +395,7 @@ class Load:
         for name, count in checks.items():
             print(f"{'ok' if count == 0 else 'FAILED':7} {name}: {count}")
         examples = {"lost, with the life that acknowledged it": [f"{ledger.sends_acked[body]} {body}" for body in sorted(lost)],
-                    "returned": ledger.returned, "foreign": ledger.foreign, "refused": self.refused}
+                    "returned": ledger.returned, "foreign": ledger.foreign, "early": ledger.early, "refused": self.refused}
         for name, found in examples.items():
             for example in found[:5]:
                 print(f"  {name}: {str(example)[:200]}")
@@ -329,7 +407,8 @@ class Load:
         """Figures for the summary line of a run."""
         ledger = self.ledger
         return (f"{len(ledger.sends_acked)} sends acked, {len(lost)} lost, {len(ledger.deletes_acked)} deletes acked, "
-                f"{len(ledger.returned)} seen again")
+                f"{len(ledger.returned)} seen again, {ledger.planned['cancelled']} cancelled, "
+                f"{ledger.planned['rescheduled']} rescheduled, {len(ledger.early)} early")
 
 
 def body_of(label, size):
