@@ -113,8 +113,8 @@ Errc ReceiptRequests::delete_set_aside(Queue& queue, const Receipt& receipt, Eff
 void ReceiptRequests::change_visibility(Queue& queue, Request& request, Instant now,
                                         Effects& effects) {
   // The response waits for the record: a consumer relies on the message of a group staying hidden;
-  // after a crash another consumer would get it too early. A new delivery time is a promise too, and
-  // so is a delivery that does not count.
+  // after a crash another consumer would get it too early. A new delivery time is a promise too,
+  // and so is a delivery that does not count.
   const bool fifo = queue.config->is_fifo();
   bool waits = false;
   for (ReceiptEntry& entry : request.receipts) {
