@@ -149,7 +149,8 @@ struct Delivery {
   ReceiptHandle handle{};
   std::uint32_t receive_count = 0;
   std::uint32_t moved_receives = 0;  // from the log; dead letter: receives in its source queue
-  Instant first_received;
+  Instant first_received, received;  // `received`: now
+  Instant durable;  // with ReceiveParams::times: when it was found on disk; 0: not known
   // from the log
   Instant moved;  // when it came from another queue; 0: it was sent to this one
   Instant sent;
@@ -176,6 +177,7 @@ struct ReceiveParams {
   // The response ends with the record that reaches this size: see Request::unfetched.
   std::uint64_t bytes_max = UINT64_MAX;
   ConsumerAddress consumer{};  // of the client, for peeks
+  bool times = false;          // asks for Delivery::durable
 };
 
 // The sender of a send to a standard queue that recognises resent messages: core/queue/producers.h.

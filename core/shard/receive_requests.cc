@@ -156,6 +156,7 @@ void ReceiveRequests::deliver_one(const Slot& slot, Request& request) const {
   delivery.handle = seal(state_.identity.receipt_key, receipt);
   delivery.receive_count = slot.receive_count;
   delivery.first_received = slot.first_received();
+  delivery.received = slot.since;
 }
 
 // --- long polls ---

@@ -15,6 +15,7 @@ void fill(Delivery& delivery, const StoredMessage& stored) {
   delivery.take(stored.sent, stored.deliver_at, stored.carried.id, stored.content);
   delivery.moved = stored.carried.arrived;
   delivery.moved_receives = stored.carried.receive_count;
+  delivery.durable = stored.relocated ? never : Instant{};  // see note_durable()
 }
 
 // Their records are all copied, and stay where they are.
@@ -27,6 +28,19 @@ void take_copies(const Request& request, std::span<Delivery> fetched) {
         request.queue);
     fill(delivery, stored);
   }
+}
+
+// A record that has moved within the log no longer tells when it was written.
+void note_durable(std::unique_ptr<DurableTimes>& times, const Log& log,
+                  std::span<Delivery> deliveries, Instant now) {
+  if (!times) {
+    times = std::make_unique<DurableTimes>();
+    times->note(log.committed(), now);
+  }
+  for (Delivery& delivery : deliveries)
+    delivery.durable = delivery.durable == never
+                           ? Instant{}
+                           : times->of(full_position(delivery.position, log.appended()));
 }
 
 }  // namespace
@@ -161,6 +175,7 @@ void ShardLoop::resolve(Request& request) {
   }
   if (shortened) request.delivered -= std::exchange(request.unfetched, 0);
   if (!request.route.copied.empty()) take_copies(request, fetched);
+  if (request.receive.times) note_durable(durable_times_, *log_, fetched, now_);
   if (request.op == Op::receive) shard_->delivered(request.queue, fetched, now_);
 }
 

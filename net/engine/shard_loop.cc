@@ -359,6 +359,7 @@ void ShardLoop::progress(Instant now) {
     answer(*rested.request);
   }
   const Lsn committed = log_->committed();
+  if (durable_times_) durable_times_->note(committed, now);
   shard_->committed(committed, now);
   while (!waiting_.empty() && waiting_.front().lsn <= committed) {
     Request* const request = waiting_.front().request;

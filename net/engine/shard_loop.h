@@ -29,6 +29,7 @@
 #include "core/queue/effects.h"
 #include "core/shard/shard.h"
 #include "net/engine/change_lines.h"
+#include "net/engine/durable_times.h"
 #include "net/engine/kept_for_replay.h"
 #include "net/engine/mesh.h"
 #include "net/engine/replayer.h"
@@ -242,6 +243,7 @@ class ShardLoop {
   std::vector<std::size_t> existing_;  // messages of a record, in relocate()
   bool checkpointing_ = false;
   LoopStats stats_;
+  std::unique_ptr<DurableTimes> durable_times_;  // since the first receive that asked for them
 };
 
 }  // namespace pawl

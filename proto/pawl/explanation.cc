@@ -161,7 +161,8 @@ std::string why(const Explained& subject) {
     case State::delayed:
       if (message.receive_count > 0 && !subject.queue.text(Attribute::retry_backoff).empty())
         return fmt::format(
-            "It was received {} and came back: by x-retry-backoff or a time set for it, receives return it in {}.",
+            "It was received {} and came back: by x-retry-backoff or a time set for it, receives "
+            "return it in {}.",
             receives_of(subject.queue, message), rough_text(message.until - subject.now));
       return fmt::format("It is delayed: receives return it in {}.",
                          rough_text(message.until - subject.now));

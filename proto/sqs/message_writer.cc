@@ -25,6 +25,7 @@ constexpr std::string_view system_names[] = {
     "SequenceNumber",
     "DeadLetterQueueSourceArn",
     not_before_name,
+    times_name,
 };
 // The order is that of system_names.
 enum SystemName : unsigned {
@@ -38,9 +39,10 @@ enum SystemName : unsigned {
   sequence,
   source_arn,
   not_before,  // from here on pawl's own, not part of All
+  times,
 };
 static_assert(all_system_names == (1u << not_before) - 1);
-static_assert(not_before + 1 == std::size(system_names));
+static_assert(times + 1 == std::size(system_names));
 
 std::string_view stored_system_value(const Content& content, SystemName name) {
   AttributeReader reader(content.system);
@@ -133,8 +135,29 @@ std::string_view MessageWriter::system_value(unsigned name, const Delivery& deli
       return arn_of_origin(content.origin);
     case not_before:
       return stored_system_value(content, not_before);
+    case times:
+      return times_of(delivery);
   }
   return {};
+}
+
+// In milliseconds since 1970; a time that is not known is left out.
+std::string_view MessageWriter::times_of(const Delivery& delivery) {
+  scratch_ = "{";
+  const auto add = [this](std::string_view name, Instant at) {
+    if (at.ms == 0) return;
+    if (scratch_.size() > 1) scratch_ += ',';
+    scratch_ += '"';
+    scratch_ += name;
+    scratch_ += "\":";
+    scratch_ += std::to_string(scope_.settings.shift->wall(at).ms);
+  };
+  add("accepted", delivery.sent);
+  add("durable", delivery.durable);
+  add("moved", delivery.moved);
+  add("delivered", delivery.received);
+  scratch_ += '}';
+  return scratch_;
 }
 
 std::string_view MessageWriter::arn_of_origin(std::string_view origin) {

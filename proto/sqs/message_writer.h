@@ -27,6 +27,7 @@ namespace pawl {
 
 // A bit for each name of a system attribute, such as SentTimestamp; 0: there is no such name.
 std::uint32_t system_name_bit(std::string_view name);
+inline constexpr std::string_view times_name = "x-times";
 inline constexpr std::uint32_t all_system_names = 0x1FF;  // those of SQS
 
 // The queue of the messages, and the attributes to write.
@@ -56,6 +57,7 @@ class MessageWriter {
   void write_content(const Delivery& delivery, const Md5& body_md5, std::span<const Pair> more);
   void write_system(const Delivery& delivery, std::span<const Pair> more);
   std::string_view system_value(unsigned name, const Delivery& delivery);
+  std::string_view times_of(const Delivery& delivery);
   std::string_view arn_of_origin(std::string_view origin);
   void write_attributes(std::string_view encoded);
   std::string_view base64(std::span<const std::uint8_t> bytes);

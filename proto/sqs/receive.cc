@@ -117,6 +117,7 @@ Next receive_message(SqsState& s) {
   s.deliveries.resize(s.request.receive.max);
   s.request.deliveries = s.deliveries;
   s.request.receive.bytes_max = receive_bytes_max;
+  s.request.receive.times = (s.system_names & system_name_bit(times_name)) != 0;
   return s.route(Op::receive, s.queue->owner);
 }
 

@@ -57,7 +57,7 @@ class FeaturePairs {
   std::string describe() const;
 
  private:
-  // A standard queue alone has tenants and producers, a producer sends to one queue at a time, and a
+  // Standard queues alone have tenants and producers; a producer sends to one queue at a time; a
   // message is cancelled once.
   static constexpr bool possible(std::size_t a, std::size_t b) {
     using enum Feature;

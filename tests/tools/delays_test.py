@@ -241,6 +241,26 @@ class Delays(Verbs):
         self.assertIn("x-lag-target = soon of queue q", refused)
         self.assertNotIn("DelaySeconds = 5000", refused, "it is right beside x-max-delay")
 
+    def times(self, url):
+        message, = self.sqs.receive_message(QueueUrl=url, AttributeNames=["x-times", "SentTimestamp"])["Messages"]
+        times = json.loads(message["Attributes"]["x-times"])
+        self.assertEqual(times["accepted"], int(message["Attributes"]["SentTimestamp"]))
+        return times
+
+    def test_a_receive_tells_the_times_of_a_message(self):
+        url = self.queue()
+        self.post(url)
+        first = self.times(url)
+        self.assertEqual(sorted(first), ["accepted", "delivered"])  # nobody had asked before
+        self.post(url)
+        second = self.times(url)
+        self.assertEqual(sorted(second), ["accepted", "delivered", "durable"])
+        self.assertLessEqual(second["accepted"], second["durable"])
+        self.assertLessEqual(second["durable"], second["delivered"])
+        self.post(url)
+        received = self.sqs.receive_message(QueueUrl=url, AttributeNames=["All"])["Messages"][0]
+        self.assertNotIn("x-times", received["Attributes"])
+
 
 class AfterAKill(unittest.TestCase):
     def test_delays_survive(self):

@@ -124,8 +124,10 @@ TEST_F(ExplanationTest, TellsUntilWhenASendIsTakenForItsRepetition) {
 
 TEST_F(ExplanationTest, TellsWhatFollowsALease) {
   queue_.apply({.attribute = Attribute::retry_backoff, .text = R"({"base":"1s"})"});
-  says("It was received 2 times and came back: by x-retry-backoff or a time set for it, receives return it in 7.0 s.",
-       {.state = State::delayed, .until = now + seconds(7), .receive_count = 2});
+  says(
+      "It was received 2 times and came back: by x-retry-backoff or a time set for it, receives "
+      "return it in 7.0 s.",
+      {.state = State::delayed, .until = now + seconds(7), .receive_count = 2});
   says("It is delayed: receives return it in 7.0 s.",
        {.state = State::delayed, .until = now + seconds(7)});
   allow_receives(2);

@@ -72,6 +72,18 @@ TEST_F(MessageWriterTest, WritesAPeekedMessageWithoutAHandleAndWithFurtherMember
   EXPECT_TRUE(xml.ends_with("<Number>5</Number></Message>")) << xml;
 }
 
+TEST_F(MessageWriterTest, WritesTheTimesThatAreKnown) {
+  EXPECT_EQ(all_system_names & system_name_bit(times_name), 0u);
+  const auto times = [this] { return written(SqsForm::json, false, system_name_bit(times_name)); };
+  EXPECT_TRUE(times().ends_with(R"("Attributes":{"x-times":"{\"accepted\":1007}"}})")) << times();
+  delivery_.durable = Instant{1001};
+  delivery_.moved = Instant{1500};
+  delivery_.received = Instant{2000};
+  EXPECT_TRUE(times().ends_with(
+      R"("x-times":"{\"accepted\":1007,\"durable\":1008,\"moved\":1507,\"delivered\":2007}"}})"))
+      << times();
+}
+
 TEST_F(MessageWriterTest, WritesTheNamedAttributesAlone) {
   EXPECT_EQ(system_name_bit("MessageGroupId"), 1u << 5);
   EXPECT_EQ(system_name_bit("messagegroupid"), 0u);
