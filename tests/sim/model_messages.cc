@@ -73,9 +73,15 @@ void Model::take_seq(std::uint32_t id, Seq seq) {
   QueueRow& queue = row(messages_[id]);
   messages_[id].seq = seq;
   const auto [at, fresh] = queue.by_seq.try_emplace(seq, id);
-  // A queue that answers early may have lost it in a crash.
-  if (queue.replays.copies.contains(seq) && !queue.replays.relaxed)
-    trace_->broken("numbers are not used again", "queue {} seq {} was a copy", raw(queue.id), seq);
+  // A queue that answers early may have lost it in a crash, and so may any queue one that only a
+  // peek has seen.
+  if (const auto copy = queue.replays.copies.find(seq);
+      copy != queue.replays.copies.end() && !queue.replays.relaxed) {
+    if (copies_[copy->second].seen_step != 0)
+      trace_->broken("numbers are not used again", "queue {} seq {} was a copy", raw(queue.id),
+                     seq);
+    queue.replays.copies.erase(copy);
+  }
   if (fresh) return;
   const std::uint32_t before = std::exchange(at->second, id);
   ModelMessage& other = messages_[before];

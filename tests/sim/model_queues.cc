@@ -354,7 +354,9 @@ void Model::check_counts(const Call& call, const Turn& turn, QueueRow& queue,
   const auto own = static_cast<std::uint32_t>(&queue - queues_.data());
   for (std::uint32_t from = 0; any_wandered_ && from < queues_.size(); ++from) {
     if (from == own || queues_[from].messages.empty() || !leads_to(from, own)) continue;
-    for (const std::uint32_t id : queues_[from].messages) visible.high += messages_[id].wanders;
+    // A receive without a response may have had them.
+    for (const std::uint32_t id : queues_[from].messages)
+      for (Range* range : {&visible, &in_flight, &delayed}) range->high += messages_[id].wanders;
   }
   const bool exact = call.alone && !may_have_copies(queue);
   const auto off = [&](const Range& range, std::uint64_t count) {

@@ -44,8 +44,9 @@ class Printer final : public RecordSink {
         message.relocated ? " relocated" : "");
   }
   void receive(const ReceiveRecord& record) override {
-    fmt::print("  receive queue {} seq {} count {} hidden until {}\n", raw(record.queue),
-               record.seq, record.receive_count, record.deadline.ms);
+    fmt::print("  receive queue {} seq {} count {} hidden until {}{}\n", raw(record.queue),
+               record.seq, record.receive_count, record.deadline.ms,
+               record.cancelled ? " cancelled" : "");
   }
   void delete_message(const DeleteRecord& record) override {
     fmt::print("  delete  queue {} seq {}\n", raw(record.queue), record.seq);
