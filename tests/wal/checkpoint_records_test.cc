@@ -201,13 +201,13 @@ TEST(CheckpointRecords, WithAValueThatNoVersionWroteAreRefused) {
     std::size_t sample, at;
     unsigned char value;
   } cases[] = {
-      {"places: the same number again",         0, 23, 0},
-      {"states: FIFO is 0 or 1",                1, 20, 2},
-      {"states: the flags have three bits",     1, 34, 8},
-      {"times: first or not is 0 or 1",         2, 24, 2},
-      {"segments: the same number again",       5, 22, 0},
-      {"producers: an id of zero",              6, 20, 0},
-      {"producers: an empty run has no number", 6, 32, 0},
+      {"places: the same number again",         0, 23, 0 },
+      {"states: FIFO is 0 or 1",                1, 20, 2 },
+      {"states: the flags have five bits",      1, 34, 32},
+      {"times: first or not is 0 or 1",         2, 24, 2 },
+      {"segments: the same number again",       5, 22, 0 },
+      {"producers: an id of zero",              6, 20, 0 },
+      {"producers: an empty run has no number", 6, 32, 0 },
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
@@ -243,7 +243,9 @@ TEST(CheckpointRecords, PartsOfACheckpointComeBackAsTheyWere) {
           .group = random.below(2) == 1 ? TextKey{random.any() | 1, random.any()}
                 : TextKey{},
           .waits = random.below(2) == 1,
-          .final_deadline = random.below(2) == 1
+          .final_deadline = random.below(2) == 1,
+          .cancelled = random.below(2) == 1,
+          .aged_apart = random.below(2) == 1
       });
     }
     TimesRecord times{

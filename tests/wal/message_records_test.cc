@@ -23,6 +23,7 @@ TEST(MessageRecords, BatchesComeBackInOrderWhateverTheirNumbers) {
     std::vector<HeadRecord> heads(n);
     const bool reserved = random.below(2) == 0;
     const bool waits = random.below(2) == 0, final = random.below(2) == 0;
+    const bool cancelled = random.below(2) == 0, apart = random.below(2) == 0;
     for (std::size_t i = 0; i < n; ++i) {
       deletes[i] = {queue, random.any() & seq_max};
       receives[i] = {queue,
@@ -33,7 +34,9 @@ TEST(MessageRecords, BatchesComeBackInOrderWhateverTheirNumbers) {
                      random.instant(),
                      random.instant(),
                      waits,
-                     final};
+                     final,
+                     cancelled,
+                     apart};
       heads[i] = {QueueId{static_cast<std::uint32_t>(random.any())}, random.any() & seq_max,
                   reserved};
     }
@@ -82,6 +85,8 @@ TEST(MessageRecords, BatchesComeBackInOrderWhateverTheirNumbers) {
       EXPECT_EQ(got.last_received, want.last_received);
       EXPECT_EQ(got.waits, waits);
       EXPECT_EQ(got.final_deadline, final);
+      EXPECT_EQ(got.cancelled, cancelled);
+      EXPECT_EQ(got.aged_apart, apart);
     }
     ASSERT_EQ(seen.purges.size(), 1u);
     EXPECT_EQ(seen.purges[0].below, purge.below);

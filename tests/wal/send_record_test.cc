@@ -39,6 +39,8 @@ TEST(SendRecords, ASendComesBackWithEveryPart) {
     record.deliver_at = random.chance() ? record.sent : random.instant();
     if (random.chance()) record.dedup = {random.any(), random.any()};
     if (random.chance()) record.producer = {random.any() | 1, random.any() | 1};
+    record.aged_apart = random.chance();
+    record.own_delay = random.chance();
     if (random.chance()) {
       record.carried.from = {ShardId{static_cast<std::uint8_t>(random.any())},
                              QueueId{static_cast<std::uint32_t>(random.any())},
@@ -71,6 +73,8 @@ TEST(SendRecords, ASendComesBackWithEveryPart) {
     EXPECT_EQ(got.head.content.replayed, content.replayed);
     EXPECT_EQ(got.head.dedup, record.dedup);
     EXPECT_EQ(got.head.producer, record.producer);
+    EXPECT_EQ(got.head.aged_apart, record.aged_apart);
+    EXPECT_EQ(got.head.own_delay, record.own_delay);
     EXPECT_EQ(got.head.carried, record.carried);
     EXPECT_EQ(got.head.queue, record.queue);
     EXPECT_EQ(got.head.seq, record.seq);
@@ -180,6 +184,24 @@ TEST(SendRecords, AProducerTakesTwentyTwoBytesAndHasAnIdAndASequence) {
   const std::size_t without = send_bytes(record);
   record.producer = {1, 1};
   EXPECT_LE(send_bytes(record), align_record(without + 22));
+}
+
+TEST(SendRecords, ADeliveryTimeHasOneOfItsTwoBits) {
+  const std::pair<std::string, Errc> cases[] = {
+      {"\x01", Errc::ok},
+      {"\x03", Errc::ok},
+      {std::string(1, 0), Errc::corrupt},
+      {"\x04", Errc::corrupt},
+      {"\x01\x01", Errc::version},
+  };
+  for (const auto& [bits, want] : cases) {
+    Seen seen;
+    const auto read = with_extensions({
+                                          {4, bits}
+    })
+                          .decode(seen);
+    EXPECT_EQ(read ? Errc::ok : read.error().code, want) << bits.size();
+  }
 }
 
 TEST(SendRecords, ACriticalExtensionStopsTheReadingAndIsNamed) {
