@@ -49,7 +49,7 @@ struct Slot {
   bool was_waiting : 1 = false;     // during recovery: was `delayed`, after a receive
   bool final_deadline : 1 = false;  // no back-off follows: it was one, or the consumer set it
   bool cancelled : 1 = false;       // in flight: it ends when its consumer gives it back
-  // Its retention counts from its first delivery time, by Queue::aged.
+  // Its retention counts from the time at which it first became visible, by Queue::aged.
   bool aged_apart : 1 = false;
   Seq seq = 0;
   Instant deadline;                   // when it is or became visible
@@ -63,6 +63,10 @@ struct Slot {
   std::uint32_t next_in_group = 0;
   std::uint32_t prev_in_group = 0;
 
+  // A dead letter was, in its first queue.
+  bool never_delivered() const { return receive_count == 0 && nonce == 0; }
+  // Delayed until a time that was set for it by its id, or by a consumer that does not count it.
+  bool has_own_time() const { return state == State::delayed && final_deadline; }
   // It was received, and waits for its next delivery.
   bool waits() const { return state == State::delayed && receive_count > 0; }
   // A just returned message alternates with messages never received; it does not precede all of

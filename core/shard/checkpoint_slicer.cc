@@ -112,7 +112,8 @@ void CheckpointSlicer::slice_settings(const Queue& queue, CheckpointSlice& out) 
 // They are kept for the next startup, until they would have gone in any case.
 void CheckpointSlicer::forget_set_aside(Queue& queue, std::vector<LogPos>& freed) {
   std::erase_if(queue.set_aside, [&](const TrackedMessage& message) {
-    const bool gone = message.seq < queue.gone_below();
+    const bool gone = message.seq < (message.aged_apart ? queue.gone_below()
+                                                        : std::max(queue.low, queue.expired));
     if (gone) freed.push_back(message.position);
     return gone;
   });

@@ -13,7 +13,7 @@ bool Expiry::is_older(IndexEntry indexed, Duration retention, Instant now) const
   if (!indexed.is_slot()) return true;
   const Slot& slot = state_.slots[indexed.slot()];
   CHECK(slot.state != Slot::State::free, "seq {} has a free slot", slot.seq);
-  if (!slot.aged_apart || slot.receive_count > 0) return true;
+  if (!slot.aged_apart || !slot.never_delivered()) return true;
   return slot.state == Slot::State::visible && slot.deadline + retention <= now;
 }
 
@@ -29,6 +29,13 @@ void Expiry::expire_aged(Queue& queue, std::size_t& left, Instant now, Effects& 
     effects.deletes.push_back({queue.id, seq});
     state_.statistics.leave(queue, QueueCounter::expired);
   }
+}
+
+// No message below was left, except messages set aside that are past the retention.
+Seq Expiry::oldest_apart(const Queue& queue) {
+  const Seq oldest = queue.index.size() == 0 ? seq_max : queue.index.oldest();
+  const auto aside = std::ranges::find(queue.set_aside, true, &TrackedMessage::aged_apart);
+  return aside == queue.set_aside.end() ? oldest : std::min(oldest, aside->seq);
 }
 
 void Expiry::expire(Queue& queue, Instant now, Effects& effects) {
@@ -48,8 +55,7 @@ void Expiry::expire(Queue& queue, Instant now, Effects& effects) {
   }
   const bool more = seq != 0 && seq < queue.expired;
   queue.swept = std::max(queue.swept, more ? seq : queue.expired);
-  const bool some_left = queue.keeps_apart && queue.index.size() > 0;
-  const Seq below = some_left ? std::min(queue.swept, queue.index.oldest()) : queue.swept;
+  const Seq below = queue.keeps_apart ? std::min(queue.swept, oldest_apart(queue)) : queue.swept;
   CHECK(below <= queue.next_seq, "below {} of {} sent", below, queue.next_seq);
   queue.low = std::max(queue.low, below);
   if (const std::uint64_t gone = before - queue.index.size(); gone > 0) {

@@ -27,6 +27,7 @@ class Expiry {
 
  private:
   void expire_aged(Queue& queue, std::size_t& left, Instant now, Effects& effects);
+  static Seq oldest_apart(const Queue& queue);
   bool is_older(IndexEntry indexed, Duration retention, Instant now) const;
 
   ShardState& state_;

@@ -95,7 +95,8 @@ Errc IdRequests::reschedule(Queue& queue, const ReceiptEntry& entry, Instant now
   slot.final_deadline = true;
   if (slot.receive_count == 0) {
     slot.since = Instant{};  // its own time, not that of its queue
-    if (queue.config->ages_from_delivery() && !stays) queue.keep_apart(slot);
+    if (slot.never_delivered() && queue.config->ages_from_delivery() && !stays)
+      queue.keep_apart(slot);
   }
   CHECK(slot.seq == seq && slot.queue == queue.id, "seq {} is in the slot of seq {}", seq,
         slot.seq);

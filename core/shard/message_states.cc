@@ -197,7 +197,7 @@ void MessageStates::change_state(Queue& queue, std::uint32_t row, State state) {
   if (state == State::moving) ++queue.leaving;
   CHECK(queue.delayed + queue.leaving <= queue.slots, "{} delayed, {} leaving of {}", queue.delayed,
         queue.leaving, queue.slots);
-  if (slot.aged_apart && slot.receive_count == 0) retention_.aged_apart(queue, slot, before, state);
+  if (slot.aged_apart && slot.never_delivered()) retention_.aged_apart(queue, slot, before, state);
   slot.state = state;
   if (slot.group != 0) {
     CHECK(queue.groups != nullptr, "seq {} is in a group of none", slot.seq);
@@ -276,6 +276,7 @@ void MessageStates::delay_anew(Queue& queue, Instant now) {
     const Instant deadline = delay_end(queue, slot);
     if (deadline.ms == 0) return;
     if (slot.state == State::sent) {
+      if (deadline > slot.since && queue.config->ages_from_delivery()) queue.keep_apart(slot);
       slot.deadline = deadline;
     } else if (waits && deadline > now) {
       if (queue.config->ages_from_delivery()) queue.keep_apart(slot);

@@ -116,10 +116,11 @@ Found next_from(const ShardState& state, const Queue& queue, Seq seq) {
 }
 
 PeekSlice::Gone gone_from(const Queue& queue) {
-  return {.expired_below = queue.expired,
-          .below = queue.gone_below(),
+  const Seq below = queue.gone_below();
+  return {.expired_below = std::min(queue.expired, below),
+          .below = below,
           .purged = std::max(queue.purged_at, Instant{}),
-          .by_age = queue.aged != nullptr};
+          .by_age = queue.aged != nullptr || queue.keeps_apart};
 }
 
 }  // namespace

@@ -142,8 +142,11 @@ Errc ReceiptRequests::change_one(Queue& queue, const ReceiptEntry& entry, Instan
   if (slot.state == State::moving) return Errc::message_gone;
   if (entry.uncounted)
     return give_back_uncounted(queue, row, receipt->nonce, entry.visibility, now, effects);
+  // The consumer gave the message back as uncounted, or it has a new delivery time since.
+  if (slot.receive_count == 0 && (slot.nonce == receipt->nonce || slot.has_own_time()))
+    return Errc::receipt_expired;
   if (slot.receive_count == 0) {  // a crash lost the record of the delivery
-    if (slot.state == State::delayed && !slot.final_deadline) states_.show(queue, row);
+    if (slot.state == State::delayed) states_.show(queue, row);
     slot.nonce = receipt->nonce;
     slot.set_received(1, now, now);
   }

@@ -34,7 +34,7 @@ void Retention::arm_retention(Queue& queue, Instant due) {
 
 void Retention::aged_apart(Queue& queue, const Slot& slot, Slot::State before, Slot::State after) {
   using State = Slot::State;
-  CHECK(slot.aged_apart && slot.receive_count == 0, "seq {} has been received", slot.seq);
+  CHECK(slot.aged_apart && slot.never_delivered(), "seq {} has been delivered", slot.seq);
   if (after == State::visible) {
     aged_of(queue).add(slot.deadline, slot.seq, queue.all_there());
     arm_retention(queue);
@@ -50,8 +50,8 @@ void Retention::add_missing(Queue& queue) {
     if (!indexed.is_slot()) return;
     const Slot& slot = state_.slots[indexed.slot()];
     CHECK(slot.seq == seq, "seq {} is in the slot of seq {}", seq, slot.seq);
-    if (slot.aged_apart && slot.receive_count > 0)
-      received.emplace_back(seq, slot.first_received());
+    if (slot.aged_apart && !slot.never_delivered())
+      received.emplace_back(seq, slot.receive_count > 0 ? slot.first_received() : slot.deadline);
   });
   if (received.empty()) return;
   const std::vector<Seq> known = queue.aged ? queue.aged->numbers() : std::vector<Seq>();

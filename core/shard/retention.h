@@ -22,10 +22,10 @@ class Retention {
   void arm_retention(Queue& queue);
   void arm_retention(Queue& queue, Instant due);
   AgedArrivals& aged_of(Queue& queue);
-  // A message with Slot::aged_apart, never received, changes from `before` to `after`; its deadline
-  // is that of `before`, or when it becomes visible.
+  // A message with Slot::aged_apart, never delivered, changes from `before` to `after`; its
+  // deadline is that of `before`, or when it becomes visible.
   void aged_apart(Queue& queue, const Slot& slot, Slot::State before, Slot::State after);
-  // After recovery: a received message without an entry ages from its first receive.
+  // After recovery: a delivered message without an entry ages from its first receive.
   void add_missing(Queue& queue);
 
  private:

@@ -196,9 +196,15 @@ void StateRestorer::restore(const ReceiveRecord& record) {
   const std::uint32_t row = states_.slot_for(queue, record.seq, indexed);
   CHECK(row != Slab<Slot>::none);
   Slot& slot = state_.slot(row);
-  // Its first receive: until then its deadline was its delivery time.
-  if (slot.aged_apart && slot.receive_count == 0 && record.receive_count > 0)
-    retention_.aged_of(queue).add(slot.deadline, slot.seq, queue.all_there());
+  // Until its first delivery its deadline was the time at which it became visible.
+  if (slot.aged_apart && slot.never_delivered()) {
+    AgedArrivals& aged = retention_.aged_of(queue);
+    if (record.nonce == 0) {
+      aged.remove(slot.deadline, slot.seq);  // a new delivery time
+    } else {
+      aged.add(slot.deadline, slot.seq, queue.all_there());
+    }
+  }
   if (record.aged_apart) queue.keep_apart(slot);
   slot.cancelled = record.cancelled;
   slot.nonce = record.nonce;

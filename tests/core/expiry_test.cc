@@ -40,6 +40,35 @@ TEST(RetentionFromDelivery, FollowsANewDeliveryTime) {
       "count q -> 0/0/0");
 }
 
+TEST(RetentionFromDelivery, FollowsANewDeliveryTimeAcrossACheckpoint) {
+  run("queue q retention=60 max_delay=10d visibility=100 | send q a delay=1s | advance 1s | rotate "
+      "| "
+      "plan q 50s 1 | crash | advance 50s | receive q -> a#1 | advance 10s | count q -> 0/1/0 | "
+      "advance 50s | count q -> 0/0/0");
+}
+
+TEST(RetentionFromDelivery, IsNotProlongedByDeliveriesThatDoNotCount) {
+  Script script;
+  script.run("queue q retention=60 max_delay=10d | send q a delay=1s | advance 1s | rotate");
+  const std::uint64_t before = script.world().shard().memory().index;
+  for (int i = 0; i < 9; ++i)
+    script.run(
+        "receive q -> a#1 | snooze q 1 a#1 | advance 1s | receive q -> a#1 | undeliver q a#1");
+  EXPECT_EQ(script.world().shard().memory().index, before);
+  script.run("advance 50s | count q -> 1/0/0 | advance 1s | count q -> 0/0/0");
+}
+
+TEST(RetentionFromDelivery, GoesOnForAMessageThatWasReceived) {
+  run("queue q retention=60 max_delay=10d visibility=1 | send q a | receive q -> a#1 | advance 1s "
+      "| "
+      "plan q 5m 1 | advance 60s | count q -> 0/0/0");
+}
+
+TEST(RetentionFromDelivery, KeepsAnUnreadableMessageForTheNextStart) {
+  run("queue q retention=60 max_delay=10d | send q a delay=5m | set_aside q a | send q b | "
+      "advance 61s | rotate | crash | peek q -> a:delayed+239000");
+}
+
 TEST(RetentionFromDelivery, OfADeadLetterCountsFromItsFirstReceive) {
   run("queue d retention=60 | queue q retention=60 max_delay=10d visibility=1 max_receive=1 dlq=d "
       "| "

@@ -124,6 +124,13 @@ TEST(ReceiptRequests, ReturnAsUncountedOnlyToItsConsumer) {
       "snooze q 5 a#2 -> message_gone");
 }
 
+TEST(ReceiptRequests, LeaveAnUncountedReturnToItsTime) {
+  run("queue q | send q a | receive q -> a#1 | snooze q 30 a#1 | change q 0 a#1 -> receipt_expired "
+      "| "
+      "change q 60 a#1 -> receipt_expired | peek q -> a:delayed+30000 | advance 30s | "
+      "receive q -> a#1 | delete q a#1");
+}
+
 TEST(ReceiptRequests, ReturnAsUncountedWithoutBackOffOrDeadLetter) {
   run("queue q backoff=none:60000 | send q a | receive q -> a#1 | snooze q 2 a#1 | advance 2s | "
       "receive q -> a#1");

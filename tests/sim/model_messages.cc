@@ -419,6 +419,8 @@ void Model::answered_change(const Call& call, const Turn& turn) {
         trace_->broken("an acknowledged send is kept", "message {} is gone for a change", id);
       continue;
     }
+    // It was given back as uncounted, or has a new delivery time.
+    if (entry.error == Errc::receipt_expired && (message.returned || message.moves > 0)) continue;
     if (entry.error != Errc::ok) {
       trace_->broken("a change of visibility is possible", "message {}: {}", id,
                      name_of(entry.error));
