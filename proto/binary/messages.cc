@@ -33,6 +33,16 @@ bool read_system_attributes(std::string_view encoded, std::optional<OwnAttribute
   return true;
 }
 
+// Reads pawl's own attributes among those of the message; all others are the sender's.
+bool read_own_among(std::string_view encoded, std::optional<OwnAttributes>& own) {
+  AttributeReader reader(encoded);
+  Refusal unused;
+  for (MessageAttribute attribute; reader.next(attribute);)
+    if (is_own_attribute(attribute.name) && !read_own_attribute(attribute, own, unused))
+      return false;
+  return true;
+}
+
 // Checks group and deduplication id.
 bool names_fit(const Content& content, const QueueConfig& queue) {
   if (!content.group.empty() && !good_message_id(content.group)) return false;
@@ -69,6 +79,8 @@ Status check(const BinaryCallState& s, const BinaryArguments& call, std::uint32_
   if (!content.attributes.empty() && check_attributes(content.attributes) != Errc::ok)
     return Status::bad_attributes;
   if (!content.system.empty() && !read_system_attributes(content.system, own))
+    return Status::bad_attributes;
+  if (queue.takes_own_among_attributes() && !read_own_among(content.attributes, own))
     return Status::bad_attributes;
   if (!read_delay(s, call, delay_ms, own, entry.delay)) return Status::invalid;
   const std::size_t size = content.body.size() + attributes_size(content.attributes);

@@ -106,8 +106,8 @@ constexpr ErrorRow errors[] = {
           "begun with it. Try again later{in_flight_advice}."),
     never(
         Errc::message_id_invalid, Status::message_id_invalid, F::receipt_handle_is_invalid,
-        "{receipt} does not name a message that was sent to the queue {queue}. A message that was "
-        "moved keeps the MessageId of its first queue, and has no id here."),
+        "{receipt} does not name a message that was sent to the queue {queue}. A dead letter keeps "
+        "the MessageId of its first queue, and has no id here; a redrive gives it a new one."),
 };
 static_assert(std::size(errors) == errc_count);
 template <std::size_t i>

@@ -23,6 +23,14 @@ std::string id_text(const PawlState& s, const PeekedMessage& message, const Deli
   return {text.data(), text.size()};
 }
 
+// As far as the log and the message's state tell.
+Instant begin_of_retention(const QueueConfig& queue, const PeekedMessage& message,
+                           const Delivery& delivery) {
+  if (!queue.ages_from_delivery()) return delivery.sent;
+  const bool waits = message.state == PeekedMessage::State::delayed && message.receive_count == 0;
+  return std::max(delivery.deliver_at, waits ? message.until : delivery.sent);
+}
+
 void note_found(PawlState& s, const PeekedMessage& message, const Delivery* delivery) {
   const bool known = delivery != nullptr || message.state == PeekedMessage::State::not_durable;
   CHECK(!s.found, "message {} was found before", s.found->seq);
@@ -31,7 +39,7 @@ void note_found(PawlState& s, const PeekedMessage& message, const Delivery* deli
   s.id = id_text(s, message, delivery);
   if (delivery == nullptr) return;
   CHECK(delivery->seq == message.seq, "the body of message {}", delivery->seq);
-  s.expires = delivery->sent + s.queue->retention();
+  s.expires = begin_of_retention(*s.queue, message, *delivery) + s.queue->retention();
   s.arrival = arrival(*delivery, s.now);
 }
 

@@ -107,8 +107,9 @@ std::string how_it_left(const Explained& subject) {
         gone.below, rough_text(subject.now - gone.purged), retention);
   if (gone.by_age)
     return fmt::format(
-        "it was deleted or moved to another queue, or it was a dead letter and expired {} after "
-        "its first send.",
+        "it was deleted or moved to another queue, or it expired {} after its send; a dead letter "
+        "after its first send, a delayed message of a queue with x-max-delay after its delivery "
+        "time.",
         retention);
   return "it was deleted, or moved to another queue. It was neither purged nor has it expired.";
 }
@@ -137,8 +138,7 @@ std::string why_in_flight(const Explained& subject) {
   if (message.cancelled)
     return fmt::format(
         "{} It is cancelled: it is deleted when its consumer gives it back or its visibility "
-        "timeout "
-        "ends, in {}.",
+        "timeout ends, in {}.",
         head, rough_text(message.until - subject.now));
   std::string text = fmt::format(
       "{} It is visible again in {}, unless it is deleted or its visibility is changed before. It "

@@ -223,9 +223,9 @@ class Cancel(ById):
             time.sleep(0.05)
         self.assertEqual(self.cancel(message), "gone", "of its first queue")
         self.url = self.url.replace("/q", "/dead")
-        with self.refused("ReceiptHandleIsInvalid", "keeps the MessageId of its first queue"):
+        with self.refused("ReceiptHandleIsInvalid", "A dead letter keeps the MessageId of its first queue"):
             self.cancel(message)
-        with self.refused("ReceiptHandleIsInvalid", "keeps the MessageId of its first queue"):
+        with self.refused("ReceiptHandleIsInvalid", "A dead letter keeps the MessageId of its first queue"):
             self.reschedule(message, 0)
         self.assertEqual(self.bodies(), ["m"])
 

@@ -92,12 +92,21 @@ class Delays(Verbs):
         self.verb("queue", "set", "q", "--set", "x-max-delay=30d")
         self.post(url, DelaySeconds=10 * DAY)  # longer than the retention of 4 days
         self.assertEqual(self.counts(url), (0, 0, 1))
-        self.assertRegex(self.verb("explain", "q", "1"), r"^It is delayed: receives return it in (9|10) days")
+        self.assertRegex(self.verb("explain", "q", "1"), r"^It is delayed: receives return it in (9|10) days\..* It expires in (13|14) days")
         self.advance(10 * DAY - 30)
         self.assertEqual((self.bodies(url), self.counts(url)), ([], (0, 0, 1)))
         self.advance(30)
         self.assertEqual(self.bodies(url), ["m"])
         self.assertRegex(self.verb("queue", "info", "q"), r"x-max-delay +2592000")
+
+    def test_a_message_that_expired_behind_a_delayed_one_is_explained(self):
+        url = self.queue(**{"x-max-delay": "30d", "MessageRetentionPeriod": "60"})
+        self.post(url, DelaySeconds=DAY)
+        self.post(url)
+        self.advance(100)
+        self.assertEqual(self.counts(url), (0, 0, 1))
+        self.assertRegex(self.verb("explain", "q", "2", code=3), "^It has left the queue: it was deleted or moved to another queue, or it expired")
+        self.assertRegex(self.verb("explain", "q", "1"), r"^It is delayed")
 
     def test_the_queue_delays_for_hours(self):
         url = self.queue(x_max_delay="12h", DelaySeconds="5000")

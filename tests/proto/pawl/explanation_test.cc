@@ -157,7 +157,8 @@ TEST_F(ExplanationTest, TellsADeleteAnExpiryAndAPurgeApart) {
   slice.gone.purged = {};
   EXPECT_TRUE(text(19).starts_with(expired)) << "nothing else takes all below a number";
   slice.gone.by_age = true;
-  EXPECT_TRUE(text(20).contains("or it was a dead letter and expired 4 days after its first send"));
+  EXPECT_TRUE(
+      text(20).contains("or it expired 4 days after its send; a dead letter after its first send"));
 }
 
 TEST(Arrival, TellsHowAMessageCameFromAnotherQueue) {
