@@ -314,6 +314,13 @@ class Full(Story):
             time.sleep(0.05)
         return self.probe("/healthz")[0] == status
 
+    def logs(self, text):
+        """True if the server logs the text in time."""
+        deadline = time.monotonic() + END_SECONDS
+        while text not in self.pawl.errors() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return text in self.pawl.errors()
+
     def run(self):
         self.come_up()
         self.create_queues(self.client)
@@ -323,7 +330,7 @@ class Full(Story):
         refused = self.fill()
         health = self.probe("/healthz")
         probes = [self.probe(path)[0] for path in ("/livez", "/readyz")]
-        logged = "sends are refused" in self.pawl.errors()
+        logged = self.logs("sends are refused")
         unusable = self.use(deletes=20)
         still = self.refusal()
         self.go_down()
@@ -333,7 +340,7 @@ class Full(Story):
         # The first send may fit in the last segment; others wait until a new segment is created.
         resumed = sum(self.seconds_to_resume() for _ in range(20))
         healthy = self.health_is(200)
-        logged_end = "sends are accepted again" in self.pawl.errors()
+        logged_end = self.logs("sends are accepted again")
         self.lose_power()
         self.come_up()
         return self.finish("full disk", {
