@@ -34,7 +34,7 @@ Errc IdRequests::cancel(Queue& queue, ReceiptEntry& entry, Instant now, Effects&
   CHECK(now >= queue.purged_at, "purged at {}, now {}", queue.purged_at.ms, now.ms);
   const IndexEntry indexed = queue.index.find(seq);
   if (indexed.absent()) {
-    entry.cancelled = cancel_set_aside(queue, seq, effects);
+    entry.cancelled = MessageStates::erase_set_aside(queue, seq, effects);
     return Errc::ok;
   }
   if (with_others(state_, indexed)) return cancel_in_flight(queue, entry, seq, indexed, effects);
@@ -59,17 +59,6 @@ Errc IdRequests::cancel_in_flight(Queue& queue, ReceiptEntry& entry, Seq seq, In
   slot.cancelled = true;
   states_.record(slot, effects);
   return Errc::ok;
-}
-
-// A message whose body cannot be read would be back after the next startup.
-bool IdRequests::cancel_set_aside(Queue& queue, Seq seq, Effects& effects) {
-  const auto found = std::ranges::lower_bound(queue.set_aside, seq, {}, &TrackedMessage::seq);
-  if (found == queue.set_aside.end() || found->seq != seq) return false;
-  CHECK(found->position != log_pos_none, "seq {} is not in the log", seq);
-  effects.freed.push_back(found->position);
-  effects.deletes.push_back({queue.id, seq});
-  queue.set_aside.erase(found);
-  return true;
 }
 
 // A waiting message gets a slot: visible, or sent while it is not durable.

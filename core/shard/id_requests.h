@@ -31,7 +31,6 @@ class IdRequests {
  private:
   Errc cancel_in_flight(Queue& queue, ReceiptEntry& entry, Seq seq, IndexEntry indexed,
                         Effects& effects);
-  static bool cancel_set_aside(Queue& queue, Seq seq, Effects& effects);
   std::uint32_t slot_of(Queue& queue, Seq seq, IndexEntry indexed);
 
   ShardState& state_;

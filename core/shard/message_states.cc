@@ -308,6 +308,21 @@ void MessageStates::set_aside(QueueId id, Seq seq) {
   ++set_aside_;
 }
 
+const TrackedMessage* MessageStates::find_set_aside(const Queue& queue, Seq seq) {
+  const auto found = std::ranges::lower_bound(queue.set_aside, seq, {}, &TrackedMessage::seq);
+  return found == queue.set_aside.end() || found->seq != seq ? nullptr : &*found;
+}
+
+bool MessageStates::erase_set_aside(Queue& queue, Seq seq, Effects& effects) {
+  const TrackedMessage* const found = find_set_aside(queue, seq);
+  if (found == nullptr) return false;
+  CHECK(found->position != log_pos_none, "seq {} is not in the log", seq);
+  effects.freed.push_back(found->position);
+  effects.deletes.push_back({queue.id, seq});
+  queue.set_aside.erase(queue.set_aside.begin() + (found - queue.set_aside.data()));
+  return true;
+}
+
 // --- positions in the log ---
 
 LogPos MessageStates::position_of(QueueId id, Seq seq) {

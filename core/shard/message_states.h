@@ -69,6 +69,10 @@ class MessageStates {
 
   // --- messages set aside: their bodies cannot be read ---
   void set_aside(QueueId queue, Seq seq);
+  // Null: none with this number is set aside.
+  static const TrackedMessage* find_set_aside(const Queue& queue, Seq seq);
+  // Deletes it; else it would be back after the next startup. False: there is none.
+  static bool erase_set_aside(Queue& queue, Seq seq, Effects& effects);
   std::uint64_t set_aside() const { return set_aside_; }  // messages since startup
 
   // --- positions in the log ---

@@ -98,13 +98,10 @@ void ReceiptRequests::count_delete(Queue& queue, const Receipt& receipt, IndexEn
 
 // Messages set aside are deleted like others; else they would be back after the next startup.
 Errc ReceiptRequests::delete_set_aside(Queue& queue, const Receipt& receipt, Effects& effects) {
-  const auto found =
-      std::ranges::lower_bound(queue.set_aside, receipt.seq, {}, &TrackedMessage::seq);
-  if (found == queue.set_aside.end() || found->seq != receipt.seq) return Errc::ok;
+  const TrackedMessage* const found = MessageStates::find_set_aside(queue, receipt.seq);
+  if (found == nullptr) return Errc::ok;
   if (queue.config->is_fifo() && found->nonce != receipt.nonce) return Errc::receipt_expired;
-  effects.freed.push_back(found->position);
-  effects.deletes.push_back({queue.id, receipt.seq});
-  queue.set_aside.erase(found);
+  MessageStates::erase_set_aside(queue, receipt.seq, effects);
   return Errc::ok;
 }
 

@@ -301,16 +301,12 @@ void Transfers::forget(Transfer& transfer, Effects& effects) {
       states_.show(*queue, indexed.slot());  // move_to_dead_letters() hid it
   }
   if (!transfer.deleted || MUTANT(forget_held_delete)) return;
-  const auto aside =
-      std::ranges::find(queue->set_aside, transfer.accepted_seq, &TrackedMessage::seq);
-  if (indexed.absent() && aside == queue->set_aside.end()) return;
   if (indexed.absent()) {
-    effects.freed.push_back(aside->position);
-    queue->set_aside.erase(aside);
-  } else {
-    states_.erase(*queue, transfer.accepted_seq, indexed, effects.freed);
-    state_.statistics.leave(*queue, QueueCounter::deleted);
+    MessageStates::erase_set_aside(*queue, transfer.accepted_seq, effects);
+    return;
   }
+  states_.erase(*queue, transfer.accepted_seq, indexed, effects.freed);
+  state_.statistics.leave(*queue, QueueCounter::deleted);
   effects.deletes.push_back({queue->id, transfer.accepted_seq});
 }
 
