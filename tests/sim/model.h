@@ -53,6 +53,10 @@ struct View {
   bool scheduled = false;  // it may have a delivery time, and not be in flight until then
   bool idle = false;       // it surely has one
   bool durable = false;    // no crash takes it back
+
+  // A delivery does not count, and the message may be received again from then on; `sure`: no
+  // other change came between.
+  void uncount(bool sure, Instant low, Instant high);
 };
 
 struct ModelMessage {
@@ -379,6 +383,7 @@ class Model {
   void note_features(ModelMessage& message, const QueueRow& queue, bool delayed) const;
 
   // model_ids.cc
+  void check_gone(const Call& call, std::uint32_t id, std::string_view what);
   bool surely_nobodys(const Call& call, const ModelMessage& message) const;
   void answered_cancel_by_id(const Call& call, std::size_t index, const Turn& turn);
   void answered_reschedule(const Call& call, std::size_t index, const Turn& turn);

@@ -22,6 +22,21 @@ bool Model::surely_nobodys(const Call& call, const ModelMessage& message) const 
          !message.wanders && !row(message).may_move && row(message).starts == 0;
 }
 
+void View::uncount(bool sure, Instant low, Instant high) {
+  received.low = std::max<std::int64_t>(0, received.low - 1);
+  if (sure) --received.high;
+  from_low = sure ? low : std::min(from_low, low);
+  from_high = sure ? high : std::max(from_high, high);
+  if (received.low == 0) first = Instant{};
+}
+
+// The broker says that the message was gone when the call was decided.
+void Model::check_gone(const Call& call, std::uint32_t id, std::string_view what) {
+  const ModelMessage& message = messages_[id];
+  if (surely_alive(message) && message.acked_step <= call.asked_step && !message.wanders)
+    trace_->broken("an acknowledged send is kept", "message {} is gone for {}", id, what);
+}
+
 void Model::answered_cancel_by_id(const Call& call, std::size_t index, const Turn& turn) {
   const std::uint32_t id = call.messages[index];
   const ReceiptEntry& entry = call.receipts[index];
@@ -36,11 +51,7 @@ void Model::answered_cancel_by_id(const Call& call, std::size_t index, const Tur
   }
   if (entry.error != Errc::ok)
     return trace_->broken("an id names its message", "message {}: {}", id, name_of(entry.error));
-  if (!entry.cancelled) {
-    if (surely_alive(message) && message.acked_step <= call.asked_step && !message.wanders)
-      trace_->broken("an acknowledged send is kept", "message {} is gone for a cancel", id);
-    return;
-  }
+  if (!entry.cancelled) return check_gone(call, id, "a cancel");
   trace_->note("  message {} cancelled", id);
   message.features |=
       bit(entry.by == ReceiptEntry::By::id ? Feature::cancel : Feature::cancel_in_flight);
@@ -65,11 +76,7 @@ void Model::answered_reschedule(const Call& call, std::size_t index, const Turn&
       trace_->broken("what nobody has can be changed", "message {}, call {}", id, call.number);
     return;
   }
-  if (entry.error == Errc::message_gone) {
-    if (surely_alive(message) && message.acked_step <= call.asked_step && !message.wanders)
-      trace_->broken("an acknowledged send is kept", "message {} is gone for a new time", id);
-    return;
-  }
+  if (entry.error == Errc::message_gone) return check_gone(call, id, "a new time");
   if (entry.error != Errc::ok)
     return trace_->broken("an id names its message", "message {}: {}", id, name_of(entry.error));
   durable(call.target, call.exact ? call.decided_step : call.asked_step);
@@ -108,11 +115,7 @@ void Model::answered_uncounted(const Call& call, std::size_t index, const Turn& 
       trace_->broken("a handle is good until its time", "message {}, call {}", id, call.number);
     return;
   }
-  if (entry.error == Errc::message_gone) {
-    if (surely_alive(message) && message.acked_step <= call.asked_step && !message.wanders)
-      trace_->broken("an acknowledged send is kept", "message {} is gone for its consumer", id);
-    return;
-  }
+  if (entry.error == Errc::message_gone) return check_gone(call, id, "its consumer");
   if (entry.error != Errc::ok)
     return trace_->broken("a handle is good until its time", "message {}: {}", id,
                           name_of(entry.error));
@@ -120,17 +123,7 @@ void Model::answered_uncounted(const Call& call, std::size_t index, const Turn& 
   const Instant low = decided_low(call) + entry.visibility;
   const Instant high = decided_high(call, turn) + entry.visibility;
   const bool sure = view.step <= call.asked_step && message.moves == 0;
-  if (sure) {
-    view.received.low = std::max<std::int64_t>(0, view.received.low - 1);
-    view.received.high = std::max<std::int64_t>(0, view.received.high - 1);
-    view.from_low = low;
-    view.from_high = high;
-  } else {
-    view.received.low = std::max<std::int64_t>(0, view.received.low - 1);
-    view.from_low = std::min(view.from_low, low);
-    view.from_high = std::max(view.from_high, high);
-  }
-  if (view.received.low == 0) view.first = Instant{};
+  view.uncount(sure, low, high);
   if (row(call).apart) message.latest = std::max(message.latest, view.from_high);
   view.leased = view.durable = false;
   view.scheduled = true;

@@ -415,8 +415,7 @@ void Model::answered_change(const Call& call, const Turn& turn) {
       if (entry.error == Errc::receipt_expired) continue;
     }
     if (entry.error == Errc::message_gone) {
-      if (surely_alive(message) && message.acked_step <= call.asked_step && !message.wanders)
-        trace_->broken("an acknowledged send is kept", "message {} is gone for a change", id);
+      check_gone(call, id, "a change");
       continue;
     }
     // It was given back as uncounted, or has a new delivery time.
@@ -484,17 +483,7 @@ void Model::answered_return(const Call& call, const Turn& turn) {
     const bool untouched = view.nonce_known && view.step <= call.asked_step && message.moves == 0;
     if (untouched && view.from_high <= call.fired_when_asked) continue;  // visible again already
     if (untouched && view.idle) continue;                                // not in flight
-    if (untouched && view.from_low > high && row(call).backoff.high == 0) {
-      --view.received.low;
-      --view.received.high;
-      view.from_low = low;
-      view.from_high = high;
-    } else {
-      view.received.low = std::max<std::int64_t>(0, view.received.low - 1);
-      view.from_low = std::min(view.from_low, low);
-      view.from_high = std::max(view.from_high, high);
-    }
-    if (view.received.low == 0) view.first = Instant{};
+    view.uncount(untouched && view.from_low > high && row(call).backoff.high == 0, low, high);
     view.step = turn.step;
     trace_->note("  message {} returned", call.messages[i]);
     view.leased = view.durable = view.idle = false;
