@@ -130,7 +130,8 @@ void RecordAppender::append_part(const TimesRecord& record) {
                       .first = std::exchange(first, false),
                       .end = record.end,
                       .buckets = {},
-                      .aged = {}};
+                      .aged = {},
+                      .ends = record.ends};
     const auto some = buckets.first(std::min(buckets.size(), times_max));
     const auto more = aged.first(std::min(aged.size(), times_max - some.size()));
     piece.buckets.assign(some.begin(), some.end());
@@ -223,7 +224,7 @@ void RecordAppender::append(std::span<const SegmentRecord> segments, Instant now
 void RecordAppender::append_receives(const Effects& effects) {
   const auto kind = [](const ReceiveRecord& record) {
     return std::tuple(record.queue, record.waits, record.final_deadline, record.cancelled,
-                      record.aged_apart);
+                      record.aged_apart, record.expired);
   };
   in_runs_alike(std::span<const ReceiveRecord>(effects.receives), kind, [this](auto run) {
     frames_.commit(

@@ -111,6 +111,12 @@ enum class Mutant : std::uint8_t {
   forget_reschedule,         // the log has no record of a new delivery time
   count_snooze,              // a delivery returned as uncounted counts
   forget_delivery_age,       // the retention of a delayed message counts from its send
+  forget_time_to_live,       // a time to live has no end
+  forget_expired,            // a message whose time ended in flight lives on
+  revive_expired,            // and one that is given back is visible again
+  forget_expired_mark,       // the log does not say that the time of a message has ended
+  forget_ttl_ends,           // a checkpoint has no ends of times to live
+  keep_expired_age,          // an expired dead letter keeps its age
   skip_peeked_message,       // a slice of a peek begins behind its first message
   // Work of a part that nothing arms: of the log (LogPart), or of the shard (ShardPart).
   forget_to_arm_checkpoint,  // a checkpoint is due, or its manifest

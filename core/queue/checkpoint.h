@@ -49,13 +49,15 @@ struct TrackedMessagesRecord {
   std::vector<Entry> entries;
 };
 
-// Send times of a queue's messages. The first record of a queue replaces the known times.
+// Send times of a queue's messages. The first record of a queue replaces the known times. With
+// `ends`, `aged` are the ends of times to live; they follow the messages of the queue.
 struct TimesRecord {
   QueueId queue = QueueId::none;
   bool first = false;
   Seq end = 0;  // first record only: one past the newest message in its buckets
   std::vector<SendTimes::Bucket> buckets = {};
   std::vector<AgedArrivals::Entry> aged = {};
+  bool ends = false;
   bool operator==(const TimesRecord&) const = default;
 };
 
@@ -96,7 +98,7 @@ struct CheckpointSlice {
 
 // Progress of the walk over the shard.
 struct CheckpointWalk {
-  enum class Part : std::uint8_t { settings, aged, dedup, producers, messages };
+  enum class Part : std::uint8_t { settings, aged, dedup, producers, messages, ttl_ends };
 
   bool begun = false;
   bool names_done = false;

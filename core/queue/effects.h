@@ -49,6 +49,14 @@ struct SendRecord {
   MessageId subscription = {};  // in place of the content's
   bool aged_apart = false;      // of Slot: `deliver_at` is the begin of its retention
   bool own_delay = false;       // FIFO: the delay of its queue does not apply
+  Duration time_to_live{0};     // begins when the message becomes visible; 0: none
+
+  bool moved() const { return carried.from.seq != 0; }
+  // Its time to live does not wait in a slot: it has none, or needs it for its earlier receives.
+  bool lives_at_once() const {
+    return carried.receive_count > 0 || (deliver_at <= sent && content->group.empty() && !moved());
+  }
+  Instant began_to_live() const { return moved() ? carried.arrived : sent; }
 };
 
 // A number that a FIFO topic has given to a published message.
@@ -70,7 +78,7 @@ struct ReceiveRecord {
   Instant first_received;
   Instant last_received;
   bool waits = false;  // not in flight any more: it waits for its next delivery
-  bool final_deadline = false, cancelled = false, aged_apart = false;  // of Slot
+  bool final_deadline = false, cancelled = false, aged_apart = false, expired = false;  // of Slot
 };
 
 struct DeleteRecord {

@@ -82,12 +82,16 @@ Instant SendTimes::next_expiry(Duration retention) const {
   return buckets_.empty() ? never : buckets_.front().last + retention;
 }
 
-Seq SendTimes::expire(Instant now, Duration retention) {
+Seq SendTimes::expired_below(Instant now, Duration retention) const {
   Seq below = 0;
-  while (!buckets_.empty() && buckets_.front().last + retention <= now) {
-    buckets_.pop_front();
-    below = buckets_.empty() ? end_ : buckets_.front().first;
-  }
+  for (std::size_t i = 0; i < buckets_.size() && buckets_[i].last + retention <= now; ++i)
+    below = i + 1 == buckets_.size() ? end_ : buckets_[i + 1].first;
+  return below;
+}
+
+Seq SendTimes::expire(Instant now, Duration retention) {
+  const Seq below = expired_below(now, retention);
+  while (!buckets_.empty() && buckets_.front().last + retention <= now) buckets_.pop_front();
   if (below != 0) fit();
   return below;
 }

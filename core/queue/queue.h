@@ -65,6 +65,8 @@ class SendTimes {
   void forget_below(Seq oldest);
   std::size_t size() const { return buckets_.size(); }
   bool empty() const { return buckets_.empty(); }
+  // Every message below the result is past retention. 0: none.
+  Seq expired_below(Instant now, Duration retention) const;
   // The time at which the oldest bucket is past `retention`.
   Instant next_expiry(Duration retention) const;
   // When the oldest message was sent, a bucket too early at most; `never`: none is noted.
@@ -113,7 +115,7 @@ class SendTimes {
 
 // Messages whose ages do not follow their numbers, by the times from which their retention counts:
 // those from another queue that keep their age, and delayed ones whose retention counts from their
-// delivery time. Each has an entry of 48 bytes. Entries of deleted messages are found incrementally
+// delivery time. Also messages by the ends of their times to live. Each has an entry of 48 bytes. Entries of deleted messages are found incrementally
 // as others are added.
 class AgedArrivals {
  public:
@@ -196,7 +198,7 @@ struct TrackedMessage {
   std::uint32_t nonce = 0;
   TextKey group;       // zero: none
   bool waits = false;  // it was received, and waits for its next delivery
-  bool final_deadline = false, cancelled = false, aged_apart = false;  // of Slot
+  bool final_deadline = false, cancelled = false, aged_apart = false, expired = false;  // of Slot
   bool operator==(const TrackedMessage&) const = default;
 };
 
@@ -225,6 +227,8 @@ struct Queue {
       replays;  // in order of number, at most replays_kept; the last may be running
   SendTimes times;
   std::unique_ptr<AgedArrivals> aged;  // from the first message with an age of its own on
+  // The ends of times to live that have begun; from the first on.
+  std::unique_ptr<AgedArrivals> ttl_ends;
   // Messages whose bodies cannot be read, in rising order of number. The queue continues without
   // them; their records stay in the log, and the next startup tries them again.
   std::vector<TrackedMessage> set_aside;

@@ -46,6 +46,9 @@ enum class Attribute : std::uint8_t {
   max_delay = 18,          // seconds; 0: SQS's 900 s
   max_visibility = 19,     // seconds; 0: SQS's 12 h
   attribute_channel = 20,  // an AttributeChannel
+  message_ttl = 21,        // seconds; 0: none
+  dlq_on_expiry = 22,      // 0 or 1
+  retention_from = 23,     // a RetentionFrom
   // texts
   policy = 32,
   redrive_policy = 33,
@@ -59,7 +62,7 @@ enum class Attribute : std::uint8_t {
   retry_backoff = 39,
   backoff_plan = 40,  // of x-retry-backoff: core/queue/retry_backoff.h
 };
-inline constexpr std::size_t number_attributes = 21;
+inline constexpr std::size_t number_attributes = 24;
 constexpr bool is_text(Attribute a) { return static_cast<std::uint8_t>(a) >= 32; }
 
 inline constexpr Duration dedup_window = seconds(300);
@@ -85,10 +88,17 @@ inline constexpr std::array<std::string_view, 3> dead_letter_at_words = {"receiv
 enum class AttributeChannel : std::int64_t { system = 0, message = 1 };
 inline constexpr std::array<std::string_view, 3> attribute_channel_words = {"system", "message"};
 
+// From when the retention of a dead letter counts in a standard queue: from its first send, as SQS
+// does, or from its move.
+enum class RetentionFrom : std::int64_t { send = 0, move = 1 };
+inline constexpr std::array<std::string_view, 3> retention_from_words = {"send", "move"};
+
 inline constexpr Duration delay_max_default = seconds(900);
 inline constexpr Duration visibility_max_default = seconds(12 * 3600);
 inline constexpr Duration delay_max = seconds(2 * 366 * 86'400);  // of x-max-delay
 inline constexpr Duration visibility_max = seconds(30 * 86'400);  // of x-max-visibility
+// Of x-ttl and x-message-ttl, as of the retention.
+inline constexpr Duration time_to_live_max = seconds(14 * 86'400);
 
 // A queue by account and name, for uses where the queue may be deleted and created again with
 // another id.
@@ -132,7 +142,7 @@ struct QueueConfig {
   Instant created;
   Instant modified;
   std::array<std::int64_t, number_attributes> numbers{
-      0, 1'048'576, 345'600, 0, 30, -1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+      0, 1'048'576, 345'600, 0, 30, -1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   std::vector<std::pair<Attribute, std::string>> texts;  // sorted, set attributes only
   Tags tags;
   std::vector<std::shared_ptr<const TopicRow>> rows;  // by number; shared with the previous config
@@ -179,6 +189,13 @@ struct QueueConfig {
   Duration retention() const { return seconds(number(Attribute::message_retention_period)); }
   Duration replay_retention() const { return seconds(number(Attribute::replay_retention)); }
   Duration lag_target() const { return seconds(number(Attribute::lag_target)); }
+  // The time to live of a message: the shorter of `own` and that of the queue; 0: none.
+  Duration time_to_live(Duration own) const {
+    const Duration all = seconds(number(Attribute::message_ttl));
+    return own.ms == 0 || (all.ms != 0 && all < own) ? all : own;
+  }
+  bool moves_expired() const { return number(Attribute::dlq_on_expiry) == 1; }
+  RetentionFrom retention_from() const { return RetentionFrom{number(Attribute::retention_from)}; }
   DeadLetterAt dead_letter_at() const { return DeadLetterAt{number(Attribute::dead_letter_at)}; }
   // The end of a visibility timeout may do more than make the message visible.
   bool acts_at_lease_end() const {

@@ -70,6 +70,12 @@ inline bool changes_directory(Op op) {
   return op == Op::create_queue || op == Op::delete_queue || op == Op::set_attributes;
 }
 
+// Why a message is in a dead-letter queue; the numbers are on disk.
+enum class DeadLetterReason : std::uint8_t {
+  none = 0,     // it is not, or it was received too often
+  expired = 1,  // its time to live or its retention ended
+};
+
 // The body and the members sent with it. Opaque to core and wal; empty when absent.
 struct Content {
   std::string_view body = {};
@@ -86,6 +92,7 @@ struct Content {
   MessageId subscription = {};
   const std::array<std::uint8_t, 16>* body_md5 = nullptr;  // kept with the message when known
   bool replayed = false;  // a replay task sent it: a copy of an earlier message
+  DeadLetterReason reason = DeadLetterReason::none;  // dead letter: why it came, if not by receives
 
   std::size_t bytes() const {
     return body.size() + attributes.size() + system.size() + sender.size() + group.size() +
@@ -98,6 +105,7 @@ struct SendEntry {
   // in; a FIFO queue needs a group and a dedup_id, and has its own delay unless it has x-max-delay
   Content content;
   Duration delay = queue_default;
+  Duration time_to_live{0};    // at most time_to_live_max; 0: that of the queue
   std::uint64_t sequence = 0;  // the producer's, if Request::producer names one
   // in, take_numbers and fan_out to standard queues: messages with the same text within five
   // minutes are one message; empty: all differ

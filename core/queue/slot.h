@@ -51,10 +51,14 @@ struct Slot {
   bool cancelled : 1 = false;       // in flight: it ends when its consumer gives it back
   // Its retention counts from the time at which it first became visible, by Queue::aged.
   bool aged_apart : 1 = false;
+  // Its time ended while it was in flight or moving: it goes when it is given back or stays.
+  bool expired : 1 = false;
   Seq seq = 0;
-  Instant deadline;                   // when it is or became visible
-  Instant since;                      // last received; if never received: sent, or 0
-  std::uint32_t first_ms_before = 0;  // ms from the first receive to the last
+  Instant deadline;  // when it is or became visible
+  Instant since;     // last received; if never received: sent, or 0
+  // ms from the first receive to the last. If never delivered: its time to live, which begins when
+  // it becomes visible; 0: it has none, or that has begun.
+  std::uint32_t first_ms_before = 0;
   std::uint32_t receive_count = 0;
   QueueId queue = QueueId::none;
   std::uint32_t nonce = 0;       // nonce of the latest delivery
@@ -65,6 +69,8 @@ struct Slot {
 
   // A dead letter was, in its first queue.
   bool never_delivered() const { return receive_count == 0 && nonce == 0; }
+  // The time to live that has not begun.
+  Duration life_ahead() const { return milliseconds(never_delivered() ? first_ms_before : 0); }
   // Delayed until a time that was set for it by its id, or by a consumer that does not count it.
   bool has_own_time() const { return state == State::delayed && final_deadline; }
   // It was received, and waits for its next delivery.

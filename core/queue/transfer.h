@@ -56,7 +56,8 @@ struct Transfer : KeptContent {
   std::uint32_t receive_count = 0;
   Instant first_received;
   Instant last_received;
-  Instant ages_from;  // from then its retention counts; 0: from `sent`
+  Instant ages_from;     // from then its retention counts; 0: from `sent`
+  bool expired = false;  // a dead letter whose time ended
   std::string origin;
   std::array<char, 36> uuid{};
 };

@@ -74,7 +74,7 @@ bool CheckpointSlicer::slice_queue(const ConfigPtr& config, CheckpointSlice& out
   if (existing == nullptr) return true;
   Queue& queue = *existing;
   if (walk_.part == Part::aged) {
-    if (!slice_aged(queue, out, left)) return false;
+    if (!slice_aged(queue, false, out, left)) return false;
     walk_.part = Part::dedup;
   }
   if (walk_.part == Part::dedup) {
@@ -86,7 +86,13 @@ bool CheckpointSlicer::slice_queue(const ConfigPtr& config, CheckpointSlice& out
     walk_.part = Part::messages;
     walk_.seq = queue.gone_below();
   }
-  return slice_messages(queue, out, left);
+  if (walk_.part == Part::messages) {
+    if (!slice_messages(queue, out, left)) return false;
+    // Behind the messages: a time to live that begins meanwhile is in one of both.
+    walk_.part = Part::ttl_ends;
+    walk_.aged = AgedArrivals::before_all;
+  }
+  return MUTANT(forget_ttl_ends) || slice_aged(queue, true, out, left);
 }
 
 void CheckpointSlicer::slice_settings(const Queue& queue, CheckpointSlice& out) const {
@@ -119,10 +125,13 @@ void CheckpointSlicer::forget_set_aside(Queue& queue, std::vector<LogPos>& freed
   });
 }
 
-bool CheckpointSlicer::slice_aged(const Queue& queue, CheckpointSlice& out, std::size_t& left) {
-  if (!queue.aged) return true;
-  TimesRecord record{.queue = queue.id};  // the buckets were said in an earlier slice
-  const bool all = queue.aged->copy_behind(walk_.aged, queue.all_there(), left, record.aged);
+bool CheckpointSlicer::slice_aged(const Queue& queue, bool ends, CheckpointSlice& out,
+                                  std::size_t& left) {
+  const AgedArrivals* const times = ends ? queue.ttl_ends.get() : queue.aged.get();
+  if (times == nullptr) return true;
+  // The buckets were said in an earlier slice.
+  TimesRecord record{.queue = queue.id, .ends = ends};
+  const bool all = times->copy_behind(walk_.aged, queue.all_there(), left, record.aged);
   if (!record.aged.empty()) out.records.emplace_back(std::move(record));
   return all;
 }

@@ -32,7 +32,8 @@ class CheckpointSlicer {
   bool slice_queue(const ConfigPtr& config, CheckpointSlice& out, std::size_t& left);
   void slice_settings(const Queue& queue, CheckpointSlice& out) const;
   static void forget_set_aside(Queue& queue, std::vector<LogPos>& freed);
-  bool slice_aged(const Queue& queue, CheckpointSlice& out, std::size_t& left);
+  // `ends`: the ends of times to live instead of `aged`.
+  bool slice_aged(const Queue& queue, bool ends, CheckpointSlice& out, std::size_t& left);
   bool slice_dedup(const Queue& queue, CheckpointSlice& out, std::size_t& left);
   bool slice_producers(const Queue& queue, CheckpointSlice& out, std::size_t& left);
   bool slice_messages(const Queue& queue, CheckpointSlice& out, std::size_t& left);

@@ -17,6 +17,17 @@ bool Expiry::is_older(IndexEntry indexed, Duration retention, Instant now) const
   return slot.state == Slot::State::visible && slot.deadline + retention <= now;
 }
 
+void Expiry::end_lives(Queue& queue, std::size_t& left, Instant now, Effects& effects) {
+  for (; left > 0 && queue.ttl_ends; --left) {
+    const Seq seq = queue.ttl_ends->expire(now, Duration{0});
+    CHECK(seq < queue.next_seq, "seq {} of {} sent", seq, queue.next_seq);
+    if (seq == 0) break;
+    if (returns_.expire(queue, seq, Returns::Ended::time_to_live, now, effects)) continue;
+    queue.ttl_ends->add(now + Returns::crowded_pause, seq, nullptr);
+    break;
+  }
+}
+
 void Expiry::expire_aged(Queue& queue, std::size_t& left, Instant now, Effects& effects) {
   const Duration retention = queue.config->retention();
   for (; left > 0 && queue.aged; --left) {
@@ -25,9 +36,9 @@ void Expiry::expire_aged(Queue& queue, std::size_t& left, Instant now, Effects& 
     if (seq == 0) break;
     const IndexEntry indexed = queue.index.find(seq);
     if (indexed.absent() || !is_older(indexed, retention, now)) continue;
-    states_.erase(queue, seq, effects.freed);
-    effects.deletes.push_back({queue.id, seq});
-    state_.statistics.leave(queue, QueueCounter::expired);
+    if (returns_.expire(queue, seq, Returns::Ended::retention, now, effects)) continue;
+    queue.aged->add(now + Returns::crowded_pause - retention, seq, nullptr);
+    break;
   }
 }
 
@@ -38,10 +49,8 @@ Seq Expiry::oldest_apart(const Queue& queue) {
   return aside == queue.set_aside.end() ? oldest : std::min(oldest, aside->seq);
 }
 
-void Expiry::expire(Queue& queue, Instant now, Effects& effects) {
-  CHECK(queue.config != nullptr, "queue {} is not in the directory", raw(queue.id));
-  std::size_t left = state_.limits.retired_a_turn;
-  expire_aged(queue, left, now, effects);
+// True: there are more.
+bool Expiry::delete_older(Queue& queue, std::size_t& left, Instant now, Effects& effects) {
   queue.expired = std::max(queue.expired, queue.times.expire(now, queue.config->retention()));
   const std::uint64_t before = queue.index.size();
   Seq seq = queue.index.first_from(queue.swept);
@@ -63,8 +72,40 @@ void Expiry::expire(Queue& queue, Instant now, Effects& effects) {
     // Recorded, so that a longer retention set later does not bring them back after a restart.
     effects.purges.push_back({.queue = queue.id, .below = below, .at = Instant{}});
   }
+  return more;
+}
+
+// The same with x-dlq-on-expiry. A message that cannot move now waits, and so do those behind it;
+// their times of sending are known as long.
+bool Expiry::move_older(Queue& queue, std::size_t& left, Instant now, Effects& effects) {
+  const Duration retention = queue.config->retention();
+  const Seq below = queue.times.expired_below(now, retention);
+  Seq seq = queue.index.first_from(queue.swept);
+  for (; left > 0 && seq != 0 && seq < below; --left) {
+    if (!states_.is_apart(queue.index.find(seq))) {
+      if (!returns_.expire(queue, seq, Returns::Ended::retention, now, effects)) break;
+      const IndexEntry indexed = queue.index.find(seq);
+      CHECK(indexed.is_slot(), "seq {} moves without a slot", seq);
+      queue.keep_apart(state_.slot(indexed.slot()));  // the sweep has passed it
+    }
+    seq = queue.index.first_from(seq + 1);
+  }
+  const bool more = seq != 0 && seq < below;
+  queue.expired = std::max(queue.expired, more ? seq : below);
+  queue.swept = std::max(queue.swept, queue.expired);
+  if (!more) queue.times.expire(now, retention);
+  return more;
+}
+
+void Expiry::expire(Queue& queue, Instant now, Effects& effects) {
+  CHECK(queue.config != nullptr, "queue {} is not in the directory", raw(queue.id));
+  std::size_t left = state_.limits.retired_a_turn;
+  end_lives(queue, left, now, effects);
+  expire_aged(queue, left, now, effects);
+  const bool more = returns_.moves_expired(queue) ? move_older(queue, left, now, effects)
+                                                  : delete_older(queue, left, now, effects);
   if (!more && left > 0) return retention_.arm_retention(queue);
-  retention_.arm_retention(queue, now + milliseconds(1));
+  retention_.arm_retention(queue, now + (left > 0 ? Returns::crowded_pause : milliseconds(1)));
 }
 
 }  // namespace pawl

@@ -197,7 +197,10 @@ void MessageStates::change_state(Queue& queue, std::uint32_t row, State state) {
   if (state == State::moving) ++queue.leaving;
   CHECK(queue.delayed + queue.leaving <= queue.slots, "{} delayed, {} leaving of {}", queue.delayed,
         queue.leaving, queue.slots);
-  if (slot.aged_apart && slot.never_delivered()) retention_.aged_apart(queue, slot, before, state);
+  if (slot.never_delivered()) {
+    if (slot.aged_apart) retention_.aged_apart(queue, slot, before, state);
+    if (state == State::visible && slot.life_ahead().ms != 0) retention_.begin_life(queue, slot);
+  }
   slot.state = state;
   if (slot.group != 0) {
     CHECK(queue.groups != nullptr, "seq {} is in a group of none", slot.seq);
@@ -368,7 +371,8 @@ TrackedMessage MessageStates::tracked_message_of(const Queue& queue, Seq seq,
           .waits = slot.waits(),
           .final_deadline = slot.final_deadline,
           .cancelled = slot.cancelled,
-          .aged_apart = slot.aged_apart};
+          .aged_apart = slot.aged_apart,
+          .expired = slot.expired};
 }
 
 void MessageStates::record(const Slot& slot, Effects& effects) const {
@@ -383,7 +387,8 @@ void MessageStates::record(const Slot& slot, Effects& effects) const {
                               .waits = slot.waits(),
                               .final_deadline = slot.final_deadline,
                               .cancelled = slot.cancelled,
-                              .aged_apart = slot.aged_apart});
+                              .aged_apart = slot.aged_apart,
+                              .expired = slot.expired});
 }
 
 }  // namespace pawl

@@ -167,7 +167,7 @@ Errc ReceiptRequests::give_back_uncounted(Queue& queue, std::uint32_t row, std::
   Slot& slot = state_.slot(row);
   if (wait > queue.config->visibility_limit()) return Errc::visibility_beyond_max;
   if (slot.state != State::in_flight || slot.nonce != nonce) return Errc::receipt_expired;
-  if (returns_.end_if_cancelled(queue, row, effects)) return Errc::ok;
+  if (returns_.end_if_over(queue, row, now, effects)) return Errc::ok;
   state_.statistics.count(queue, QueueCounter::returned);
   if (!MUTANT(count_snooze)) uncount(slot);
   slot.deadline = now + wait;
@@ -207,7 +207,7 @@ void ReceiptRequests::undeliver(Queue& queue, Request& request, Instant now, Eff
     Slot& slot = state_.slot(row);
     CHECK(slot.seq == receipt->seq, "seq {} is in the slot of seq {}", receipt->seq, slot.seq);
     if (slot.nonce != receipt->nonce || slot.state != State::in_flight) continue;
-    if (returns_.end_if_cancelled(queue, row, effects)) continue;
+    if (returns_.end_if_over(queue, row, now, effects)) continue;
     uncount(slot);
     slot.deadline = now;
     slot.final_deadline = queue.config->acts_at_lease_end();

@@ -41,8 +41,8 @@ void Reclaimer::retire(Queue& queue, const Effects& effects) {
                           queue.index.size() + static_cast<std::uint64_t>(of_this_turn));
   retired_.push_back({std::move(queue.index), std::move(queue.groups),
                       MUTANT(purge_keeps_dedup) ? nullptr : std::move(queue.fifo),
-                      std::move(queue.aged), nullptr, std::exchange(queue.set_aside, {}),
-                      UsageCounter(state_.kept_bytes.write())});
+                      std::move(queue.aged), std::move(queue.ttl_ends), nullptr,
+                      std::exchange(queue.set_aside, {}), UsageCounter(state_.kept_bytes.write())});
   state_.arm(ShardPart::reclaim);
   retired_.back().kept.set(retired_.back().set_aside.capacity() * sizeof(TrackedMessage));
   queue.count_kept();
@@ -76,11 +76,12 @@ void Reclaimer::reclaim(Effects& effects) {
       reclaimed += before;
       retired.fifo.reset();
     }
-    if (retired.aged) {
-      const std::size_t before = retired.aged->size();
-      if (!retired.aged->forget(rest)) return;
+    for (std::unique_ptr<AgedArrivals>* const times : {&retired.aged, &retired.ttl_ends}) {
+      if (!*times) continue;
+      const std::size_t before = (*times)->size();
+      if (!(*times)->forget(rest)) return;
       reclaimed += before;
-      retired.aged.reset();
+      times->reset();
     }
     if (retired.producers) {
       const std::size_t before = retired.producers->size();

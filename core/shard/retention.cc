@@ -14,11 +14,17 @@ AgedArrivals& Retention::aged_of(Queue& queue) {
   return *queue.aged;
 }
 
+AgedArrivals& Retention::ttl_ends_of(Queue& queue) {
+  if (!queue.ttl_ends) queue.ttl_ends = std::make_unique<AgedArrivals>(state_.times_bytes.write());
+  return *queue.ttl_ends;
+}
+
 void Retention::arm_retention(Queue& queue) {
   if (queue.config == nullptr || MUTANT(forget_retention)) return;
   const Duration retention = queue.config->retention();
-  const Instant due = std::min(queue.times.next_expiry(retention),
-                               queue.aged ? queue.aged->next_expiry(retention) : never);
+  const Instant due = std::min({queue.times.next_expiry(retention),
+                                queue.aged ? queue.aged->next_expiry(retention) : never,
+                                queue.ttl_ends ? queue.ttl_ends->next_expiry(Duration{0}) : never});
   if (due == never || due == queue.retention_armed) return;
   arm_retention(queue, due);
 }
@@ -28,6 +34,21 @@ void Retention::arm_retention(Queue& queue, Instant due) {
   CHECK(due != never, "queue {} expires never", raw(queue.id));
   queue.retention_armed = due;
   state_.timers.arm(due, timer_retention, raw(queue.id), ++queue.retention_generation);
+}
+
+// --- times to live ---
+
+void Retention::ends_at(Queue& queue, Seq seq, Instant end) {
+  if (MUTANT(forget_time_to_live)) return;
+  ttl_ends_of(queue).add(end, seq, queue.all_there());
+  arm_retention(queue);
+}
+
+void Retention::begin_life(Queue& queue, Slot& slot) {
+  CHECK(slot.never_delivered(), "seq {} has been delivered", slot.seq);
+  const Duration ahead = slot.life_ahead();
+  slot.first_ms_before = 0;
+  ends_at(queue, slot.seq, slot.deadline + ahead);
 }
 
 // --- ages that count from the delivery time ---

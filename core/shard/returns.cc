@@ -10,9 +10,6 @@ namespace {
 
 using State = Slot::State;
 
-// Pause before the next try of a move that could not begin: too many others were under way.
-constexpr Duration crowded_pause = milliseconds(10);
-
 }  // namespace
 
 // The nonce differs in each delivery, so the waits of a message are independent of each other.
@@ -29,6 +26,8 @@ void Returns::timer_fired(Queue& queue, std::uint32_t row, Instant now, Effects&
         static_cast<int>(state));
   if (state == State::in_flight) return lease_ended(queue, row, now, effects);
   // A move that did not begin or was refused is tried again: no receive may ever come.
+  if (state == State::moving && state_.slots[row].expired)
+    return end_expired(queue, row, now, effects);
   if (state == State::moving && move_if_spent(queue, row, now, effects)) return;
   states_.show(queue, row);
 }
@@ -44,7 +43,7 @@ bool Returns::returned(Queue& queue, std::uint32_t row, Instant now, Effects& ef
     state_.statistics.count(queue, QueueCounter::returned);
     state_.slot(row).deadline = now;
     state_.slot(row).final_deadline = false;
-    if (end_if_cancelled(queue, row, effects)) return false;
+    if (end_if_over(queue, row, now, effects)) return false;
     give_back(queue, row, now, effects);
   } else if (!state_.slots[row].waits()) {
     state_.slot(row).deadline = now;
@@ -54,10 +53,14 @@ bool Returns::returned(Queue& queue, std::uint32_t row, Instant now, Effects& ef
   return state_.slots[row].state != State::moving;
 }
 
-bool Returns::end_if_cancelled(Queue& queue, std::uint32_t row, Effects& effects) {
-  if (!state_.slots[row].cancelled || MUTANT(forget_cancel)) return false;
+bool Returns::end_if_over(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {
   const Seq seq = state_.slots[row].seq;
   CHECK(state_.slots[row].state == State::in_flight, "seq {} is not in flight", seq);
+  if (!state_.slots[row].cancelled || MUTANT(forget_cancel)) {
+    if (!state_.slots[row].expired || MUTANT(revive_expired)) return false;
+    end_expired(queue, row, now, effects);
+    return true;
+  }
   states_.erase(queue, seq, effects.freed);
   effects.deletes.push_back({queue.id, seq});
   state_.statistics.leave(queue, QueueCounter::cancelled);
@@ -65,7 +68,7 @@ bool Returns::end_if_cancelled(Queue& queue, std::uint32_t row, Effects& effects
 }
 
 bool Returns::give_back(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {
-  if (end_if_cancelled(queue, row, effects)) return false;
+  if (end_if_over(queue, row, now, effects)) return false;
   if (move_if_spent(queue, row, now, effects)) return false;
   const Slot& slot = state_.slots[row];
   const Instant deadline = slot.deadline + wait_after(*queue.config, slot);
@@ -77,6 +80,50 @@ bool Returns::give_back(Queue& queue, std::uint32_t row, Instant now, Effects& e
   states_.hide(queue, row, State::delayed, deadline);
   state_.slot(row).final_deadline = true;
   return true;
+}
+
+// --- the end of its time ---
+
+bool Returns::expire(Queue& queue, Seq seq, Ended ended, Instant now, Effects& effects) {
+  const IndexEntry indexed = queue.index.find(seq);
+  if (indexed.absent()) return true;
+  const bool moves = transfers_.takes_expired(queue);
+  const State state = indexed.is_slot()           ? state_.slots[indexed.slot()].state
+                      : indexed.is_lease()        ? State::in_flight
+                      : queue.index.is_ready(seq) ? State::visible
+                                                  : State::sent;
+  const bool kept = state == State::in_flight || state == State::moving;
+  if (kept ? ended == Ended::retention && !moves : !moves) {
+    delete_expired(queue, seq, effects);
+    return true;
+  }
+  const bool can_move = state != State::sent && transfers_.may_transfer();
+  if (!kept && !can_move) return false;
+  const std::uint32_t row = states_.slot_for(queue, seq, indexed);
+  if (row == Slab<Slot>::none || (!kept && state_.slots[row].unsettled)) return false;
+  state_.slot(row).expired = !MUTANT(forget_expired);
+  if (kept) {
+    states_.record(state_.slots[row], effects);
+  } else {
+    end_expired(queue, row, now, effects);
+  }
+  return true;
+}
+
+void Returns::delete_expired(Queue& queue, Seq seq, Effects& effects) {
+  states_.erase(queue, seq, effects.freed);
+  effects.deletes.push_back({queue.id, seq});
+  state_.statistics.leave(queue, QueueCounter::expired);
+}
+
+void Returns::end_expired(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {
+  const Slot& slot = state_.slots[row];
+  CHECK(slot.state != State::free && slot.queue == queue.id, "a slot of queue {}", raw(slot.queue));
+  if (!transfers_.takes_expired(queue)) return delete_expired(queue, slot.seq, effects);
+  if (slot.state != State::visible) states_.change_state(queue, row, State::visible);
+  std::uint32_t dead_letters = 0;
+  if (!transfers_.move_to_dead_letters(queue, row, dead_letters, now, effects))
+    states_.hide(queue, row, State::moving, now + crowded_pause);
 }
 
 bool Returns::move_if_spent(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {

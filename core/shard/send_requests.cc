@@ -217,6 +217,8 @@ SendRecord* SendRequests::send_one(Queue& queue, SendEntry& entry, Duration dela
   SendRecord& record = effects.sends.emplace_back(queue.id, entry.seq, now, now + delay);
   record.content = &entry.content;
   if (queue.config->ages_from_delivery()) note_own_time(queue, entry, delay, record);
+  if (const Duration ttl = queue.config->time_to_live(entry.time_to_live); ttl.ms != 0)
+    note_time_to_live(queue, ttl, record);
   record.subscription = entry.content.subscription;
   return &record;
 }
@@ -232,6 +234,13 @@ void SendRequests::note_own_time(Queue& queue, const SendEntry& entry, Duration 
   CHECK(slot.seq == entry.seq, "seq {} is in the slot of seq {}", entry.seq, slot.seq);
   if (record.aged_apart) queue.keep_apart(slot);
   if (record.own_delay) slot.since = Instant{};
+}
+
+void SendRequests::note_time_to_live(Queue& queue, Duration ttl, SendRecord& record) {
+  CHECK(ttl.ms > 0 && ttl <= time_to_live_max, "a time to live of {} ms", ttl.ms);
+  record.time_to_live = ttl;
+  if (const IndexEntry indexed = queue.index.find(record.seq); indexed.is_slot())
+    state_.slot(indexed.slot()).first_ms_before = static_cast<std::uint32_t>(ttl.ms);
 }
 
 bool SendRequests::is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Instant now) {

@@ -42,6 +42,7 @@ class SendRequests {
   SendRecord* send_one(Queue& queue, SendEntry& entry, Duration delay, Instant now,
                        Effects& effects);
   void note_own_time(Queue& queue, const SendEntry& entry, Duration delay, SendRecord& record);
+  void note_time_to_live(Queue& queue, Duration ttl, SendRecord& record);
   bool is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Instant now);
   void reserve_numbers(Queue& queue, Effects& effects);
 

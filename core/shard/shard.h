@@ -161,7 +161,6 @@ class Shard {
   LongPolls polls_{state_};
   Retention retention_{state_};
   MessageStates states_{state_, polls_, retention_};
-  Expiry expiry_{state_, states_, retention_};
   SendHistory history_{state_};
   Reclaimer reclaimer_{state_, states_};
   CommitQueue commits_{state_, polls_, states_, retention_};
@@ -171,6 +170,7 @@ class Shard {
   SendRequests sends_{state_, states_, history_, commits_};
   ReceiveRequests receives_{state_, polls_, states_, history_, transfers_};
   Returns returns_{state_, states_, transfers_};
+  Expiry expiry_{state_, states_, retention_, returns_};
   ReceiptRequests receipts_{state_, states_, transfers_, returns_};
   DirectoryRequests changes_{state_, polls_, states_, retention_, reclaimer_, replays_};
   CheckpointSlicer slicer_{state_, states_, transfers_};

@@ -46,6 +46,7 @@ void StateRestorer::restore_part(const TrackedMessagesRecord& record) {
     slot.was_waiting = entry.waits;
     slot.final_deadline = entry.final_deadline;
     slot.cancelled = entry.cancelled;
+    slot.expired = entry.expired;
     if (entry.aged_apart) queue.keep_apart(slot);
     if (entry.group != TextKey{}) {
       Groups& groups = states_.groups_of(queue, record.fifo);
@@ -60,11 +61,14 @@ void StateRestorer::restore_part(const TimesRecord& record) {
   if (record.first) {
     queue.times.clear();
     queue.aged.reset();
+    queue.ttl_ends.reset();
   }
   // Messages may have been sent since the first record was written, and no bucket counts them. They
   // are noted when the log is read, so the end of a later record does not hold.
   queue.times.restore(record.buckets, record.first ? record.end : 0);
-  if (!record.aged.empty()) retention_.aged_of(queue).restore(record.aged);
+  if (record.aged.empty()) return;
+  AgedArrivals& times = record.ends ? retention_.ttl_ends_of(queue) : retention_.aged_of(queue);
+  times.restore(record.aged);
 }
 
 void StateRestorer::restore_part(const DedupRecord& record) {
@@ -141,8 +145,7 @@ void StateRestorer::restore(const SendRecord& record, std::vector<LogPos>& freed
   if (record.relocated && !MUTANT(forget_relocation))
     return restore_relocated(queue, record, freed);
   const Carried& carried = record.carried;
-  const bool moved = carried.from.seq != 0;
-  if (moved) transfers_.note_unsettled(carried.from, {record.queue, carried.task});
+  if (record.moved()) transfers_.note_unsettled(carried.from, {record.queue, carried.task});
   if (record.dedup != TextKey{} && !MUTANT(forget_dedup)) {
     Dedup& dedup = history_.fifo_of(queue).dedup;
     if (record.seq > dedup.newest()) dedup.add(record.dedup, record.seq, record.sent);
@@ -156,12 +159,15 @@ void StateRestorer::restore(const SendRecord& record, std::vector<LogPos>& freed
   queue.next_seq = std::max(queue.next_seq, record.seq + 1);
   // The retention is not known yet; finish() joins what is finer than it needs.
   if (record.seq >= queue.times.end())
-    queue.times.note(record.seq, moved ? carried.arrived : record.sent, Duration{0});
+    queue.times.note(record.seq, record.began_to_live(), Duration{0});
   if (carried.receive_count > 0 && record.content->dedup_id.empty())  // not in a FIFO queue
     retention_.aged_of(queue).add(record.aged_apart ? record.deliver_at : record.sent, record.seq,
                                   queue.all_there());
+  const Duration ttl = record.time_to_live;
+  if (ttl.ms != 0 && record.lives_at_once())
+    retention_.ends_at(queue, record.seq, record.began_to_live() + ttl);
   if (!queue.index.find(record.seq).absent()) return freed.push_back(record.position);
-  if (record.deliver_at <= record.sent && record.content->group.empty() && !moved) {
+  if (record.deliver_at <= record.sent && record.content->group.empty() && !record.moved()) {
     queue.index.put(record.seq, IndexEntry::log(record.position));
     return;
   }
@@ -170,12 +176,13 @@ void StateRestorer::restore(const SendRecord& record, std::vector<LogPos>& freed
   CHECK(row != Slab<Slot>::none);
   Slot& slot = state_.slot(row);
   slot.position = record.position;
-  slot.deadline = moved ? record.sent : record.deliver_at;
+  slot.deadline = record.moved() && !record.aged_apart ? record.sent : record.deliver_at;
   if (record.aged_apart) queue.keep_apart(slot);
-  if (!moved) {
-    slot.since = record.own_delay ? Instant{} : record.sent;
-  } else if (carried.receive_count > 0) {
+  if (!record.moved()) slot.since = record.own_delay ? Instant{} : record.sent;
+  if (carried.receive_count > 0) {
     slot.set_received(carried.receive_count, carried.first_received, carried.last_received);
+  } else {
+    slot.first_ms_before = static_cast<std::uint32_t>(ttl.ms);
   }
 }
 
@@ -205,8 +212,13 @@ void StateRestorer::restore(const ReceiveRecord& record) {
       aged.add(slot.deadline, slot.seq, queue.all_there());
     }
   }
+  // It has begun to live where the record does not have its time to live any more.
+  if (const Duration ahead = slot.life_ahead();
+      ahead.ms != 0 && (record.nonce != 0 || record.first_received == record.last_received))
+    retention_.ends_at(queue, slot.seq, slot.deadline + ahead);
   if (record.aged_apart) queue.keep_apart(slot);
   slot.cancelled = record.cancelled;
+  slot.expired = record.expired;
   slot.nonce = record.nonce;
   slot.deadline = record.deadline;
   slot.set_received(record.receive_count, record.first_received, record.last_received);
@@ -296,7 +308,12 @@ void StateRestorer::resume(Queue& queue, std::uint32_t row, Instant passed) {
   Slot& slot = state_.slot(row);
   // A dead letter that was not received here has a receive count, but no nonce.
   const bool ended = slot.nonce != 0 && !slot.was_waiting && slot.deadline <= passed;
-  if (ended && slot.cancelled) return states_.hide(queue, row, State::in_flight, passed);
+  if (ended && (slot.cancelled || slot.expired))
+    return states_.hide(queue, row, State::in_flight, passed);
+  if (slot.expired && (slot.nonce == 0 || slot.was_waiting)) {
+    states_.show(queue, row);
+    return states_.hide(queue, row, State::moving, passed);  // its timer deletes or moves it
+  }
   if (ended && transfers_.moves_by_itself(queue, slot)) {
     states_.show(queue, row);
     return states_.hide(queue, row, State::moving, passed);  // its timer begins the move

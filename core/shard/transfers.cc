@@ -18,18 +18,32 @@ using State = Slot::State;
 
 // --- at the source: prepare ---
 
+// Null: there is none, or it cannot take a message.
+const QueueConfig* Transfers::dead_letter_queue(const Queue& queue) const {
+  const auto [account, name] =
+      QueueName::from_text(queue.config->text(Attribute::dead_letter_target));
+  const ConfigPtr* const target = state_.directory->find(account, name);
+  if (target == nullptr || (*target)->is_fifo() != queue.config->is_fifo()) return nullptr;
+  if ((*target)->id == queue.id) return queue.used_up() ? nullptr : target->get();
+  const bool full = !used_up_targets_.empty() && used_up_targets_.contains((*target)->id);
+  return full ? nullptr : target->get();
+}
+
 bool Transfers::is_dead_letter(const Queue& queue, const Slot& slot) const {
   const std::int64_t max = queue.config->number(Attribute::max_receive_count);
   if (max <= 0 || slot.receive_count < max) return false;
   // Without a target it stays, and is handed out as if there were no policy.
-  const auto [account, name] =
-      QueueName::from_text(queue.config->text(Attribute::dead_letter_target));
-  const ConfigPtr* const target = state_.directory->find(account, name);
-  if (target == nullptr || (*target)->is_fifo() != queue.config->is_fifo()) return false;
+  const QueueConfig* const target = dead_letter_queue(queue);
   // In a queue that is its own dead-letter queue a delivery follows each move: a message without a
   // nonce has just been moved.
-  if ((*target)->id == queue.id) return slot.nonce != 0 && !queue.used_up();
-  return used_up_targets_.empty() || !used_up_targets_.contains((*target)->id);
+  return target != nullptr && (target->id != queue.id || slot.nonce != 0);
+}
+
+// A queue that is its own dead-letter queue would keep them for ever.
+bool Transfers::takes_expired(const Queue& queue) const {
+  if (!queue.config->moves_expired()) return false;
+  const QueueConfig* const target = dead_letter_queue(queue);
+  return target != nullptr && target->id != queue.id;
 }
 
 // Starts the transfer of a dead letter; `dead_letters` counts those of this receive. False: not
@@ -116,6 +130,7 @@ bool Transfers::prepare(Queue& queue, std::uint32_t row, std::string_view destin
   transfer->receive_count = MUTANT(forget_dead_letter_count) ? 1 : slot.receive_count;
   transfer->first_received = slot.first_received();
   transfer->last_received = slot.since;
+  transfer->expired = slot.expired && task == 0;
   transfer->ages_from = slot.aged_apart && slot.receive_count > 0 && !MUTANT(forget_delivery_age)
                             ? slot.first_received()
                             : Instant{};
@@ -153,12 +168,14 @@ void Transfers::address(Transfer& transfer) {
     transfer.id = {};
     transfer.receive_count = 0;
     transfer.content.origin = {};
+    transfer.content.reason = DeadLetterReason::none;
     return;
   }
   if (transfer.id == MessageId{})
     transfer.id = message_id(state_.identity.secret, transfer.from.queue, transfer.from.seq);
   transfer.origin = QueueName{(*source)->account, (*source)->name}.text();
   transfer.content.origin = transfer.origin;
+  transfer.content.reason = transfer.expired ? DeadLetterReason::expired : DeadLetterReason::none;
   if (transfer.fifo) {  // so that equal content does not vanish
     transfer.uuid = uuid_text(transfer.id);
     transfer.content.dedup_id = {transfer.uuid.data(), transfer.uuid.size()};
@@ -180,11 +197,15 @@ void Transfers::accept(Transfer& transfer, Instant now, Effects& effects) {
     request.error = Errc::no_such_queue;
     return;
   }
-  const bool dead_letter = transfer.receive_count > 0;
+  const bool dead_letter = transfer.task == 0;
+  // One that expired would do so again at once, where the target has the same retention.
+  const bool anew = (transfer.expired && !MUTANT(keep_expired_age)) ||
+                    queue->config->retention_from() == RetentionFrom::move;
   // A dead letter past the retention of the target expires on the way: if it were stored, it could
   // be received before the timer deletes it.
-  const bool apart = transfer.ages_from.ms != 0 && dead_letter && !queue->config->is_fifo();
-  const Instant ages_from = apart ? transfer.ages_from : transfer.sent;
+  const bool apart =
+      (anew || transfer.ages_from.ms != 0) && dead_letter && !queue->config->is_fifo();
+  const Instant ages_from = !apart ? transfer.sent : anew ? now : transfer.ages_from;
   const bool expired =
       dead_letter && !queue->config->is_fifo() && ages_from + queue->config->retention() <= now;
   if (expired && !MUTANT(forget_dead_letter_age)) return;
@@ -201,7 +222,10 @@ void Transfers::accept(Transfer& transfer, Instant now, Effects& effects) {
   Slot& slot = state_.slot(row);
   slot.deadline = now;
   slot.unsettled = true;
-  if (dead_letter) {
+  const Duration ttl = queue->config->time_to_live(Duration{0});
+  if (transfer.receive_count == 0) {
+    slot.first_ms_before = static_cast<std::uint32_t>(ttl.ms);
+  } else {
     slot.set_received(transfer.receive_count, transfer.first_received, transfer.last_received);
   }
   if (apart) queue->keep_apart(slot);
@@ -223,7 +247,8 @@ void Transfers::accept(Transfer& transfer, Instant now, Effects& effects) {
                   .first_received = transfer.first_received,
                   .last_received = transfer.last_received},
       .subscription = transfer.content.subscription,
-      .aged_apart = apart
+      .aged_apart = apart,
+      .time_to_live = ttl
   });
   commits_.sent(*queue, seq, QueueCounter::arrived, false, now);
 }
@@ -297,7 +322,7 @@ void Transfers::forget(Transfer& transfer, Effects& effects) {
   if (indexed.is_slot()) {
     Slot& slot = state_.slot(indexed.slot());
     slot.unsettled = false;
-    if (slot.state == State::moving)
+    if (slot.state == State::moving && !slot.expired)
       states_.show(*queue, indexed.slot());  // move_to_dead_letters() hid it
   }
   if (!transfer.deleted || MUTANT(forget_held_delete)) return;
@@ -317,6 +342,8 @@ void Transfers::return_to_source(Queue& queue, Transfer& transfer, std::uint32_t
   const bool final = transfer.request.error == Errc::no_such_queue ||
                      transfer.request.error == Errc::message_numbers_used_up;
   const bool gone = final && !is_dead_letter(queue, state_.slots[row]);
+  if (state_.slots[row].expired)
+    return states_.hide(queue, row, State::moving, now + refused_transfer_pause);
   // Its queue may have another delay since it left.
   if (const Instant delayed = states_.delay_end(queue, state_.slots[row]); delayed > now)
     return states_.hide(queue, row, State::delayed, delayed);

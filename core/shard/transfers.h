@@ -42,6 +42,9 @@ class Transfers {
 
   // --- at the source ---
   bool is_dead_letter(const Queue& queue, const Slot& slot) const;
+  // Its messages go to another queue when their time ends.
+  bool takes_expired(const Queue& queue) const;
+  bool may_transfer() const;  // not too many are under way
   // A dead letter that moves without a receive, by x-dead-letter-at.
   bool moves_by_itself(const Queue& queue, const Slot& slot) const {
     return queue.config->dead_letter_at() == DeadLetterAt::lease_end && is_dead_letter(queue, slot);
@@ -86,7 +89,7 @@ class Transfers {
  private:
   Transfer* take_transfer();
   void give_transfer(Transfer& transfer);
-  bool may_transfer() const;
+  const QueueConfig* dead_letter_queue(const Queue& queue) const;
   void count_transfer(Transfer& transfer, std::uint64_t bytes);
   void wake_refused();
   void return_to_source(Queue& queue, Transfer& transfer, std::uint32_t row, Instant now);

@@ -137,6 +137,7 @@ void Replayer::take(const ReplayTask& task, const FoundSend& found) {
   bytes_ += piece.bytes.size();
   large_ |= piece.bytes.capacity() > piece_bytes_kept;
   piece.content.origin = {};
+  piece.content.reason = DeadLetterReason::none;
   piece.content.replayed = true;
   if (fifo_) {
     piece.dedup_id = fmt::format("replay-{}-{}-{}", raw(task.source), task.number, found.position);

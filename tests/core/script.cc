@@ -76,6 +76,9 @@ std::vector<AttributeChange> Script::attributes(const Step& step) {
       {"dead_at",        Attribute::dead_letter_at                   },
       {"max_delay",      Attribute::max_delay                        },
       {"max_visibility", Attribute::max_visibility                   },
+      {"ttl",            Attribute::message_ttl                      },
+      {"dlq_on_expiry",  Attribute::dlq_on_expiry                    },
+      {"from_move",      Attribute::retention_from                   },
   };
   std::vector<AttributeChange> changes;
   for (const auto& [name, value] : step.options) {
@@ -175,13 +178,14 @@ std::string Script::perform_request(const Step& step) {
   if (step.verb == "purge") return outcome(world_.plain(Op::purge, id));
   if (step.verb == "count") return outcome(world_.plain(Op::count, id));
   if (step.verb == "send") {
-    const auto delay = step.options.find("delay");
+    const auto delay = step.options.find("delay"), ttl = step.options.find("ttl");
     std::vector<GroupedMessage> messages;
     for (std::size_t i = 1; i < step.words.size(); ++i)
       messages.push_back(message(id, step.words[i]));
     return outcome(
         world_.send_grouped(id, std::move(messages),
-                            delay == step.options.end() ? queue_default : duration(delay->second)));
+                            delay == step.options.end() ? queue_default : duration(delay->second),
+                            ttl == step.options.end() ? Duration{} : duration(ttl->second)));
   }
   if (step.verb == "once") return send_once(step);
   if (step.verb == "receive") return receive(step);

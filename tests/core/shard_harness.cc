@@ -59,8 +59,8 @@ Ask& ShardHarness::send(QueueId queue, const std::vector<std::string>& bodies, D
   return send_grouped(queue, std::move(messages), delay);
 }
 
-Ask& ShardHarness::send_grouped(QueueId queue, std::vector<GroupedMessage> messages,
-                                Duration delay) {
+Ask& ShardHarness::send_grouped(QueueId queue, std::vector<GroupedMessage> messages, Duration delay,
+                                Duration time_to_live) {
   Ask& ask = make(Op::send, queue);
   ask.messages = std::move(messages);
   for (const GroupedMessage& message : ask.messages) {
@@ -69,6 +69,7 @@ Ask& ShardHarness::send_grouped(QueueId queue, std::vector<GroupedMessage> messa
     entry.content.group = message.group;
     entry.content.dedup_id = message.dedup_id;
     entry.delay = delay;
+    entry.time_to_live = time_to_live;
     ask.sends.push_back(entry);
   }
   ask.request.sends = ask.sends;

@@ -90,7 +90,7 @@ class ShardHarness {
   Ask& set(QueueId queue, std::vector<AttributeChange> changes);
   Ask& send(QueueId queue, const std::vector<std::string>& bodies, Duration delay = queue_default);
   Ask& send_grouped(QueueId queue, std::vector<GroupedMessage> messages,
-                    Duration delay = queue_default);
+                    Duration delay = queue_default, Duration time_to_live = {});
   // The bodies have consecutive sequences from `first` on.
   Ask& send_once(QueueId queue, const ProducerParams& producer, std::uint64_t first,
                  const std::vector<std::string>& bodies, Duration delay = queue_default);

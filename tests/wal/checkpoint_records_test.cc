@@ -203,7 +203,7 @@ TEST(CheckpointRecords, WithAValueThatNoVersionWroteAreRefused) {
   } cases[] = {
       {"places: the same number again",         0, 23, 0 },
       {"states: FIFO is 0 or 1",                1, 20, 2 },
-      {"states: the flags have five bits",      1, 34, 32},
+      {"states: the flags have six bits",       1, 34, 64},
       {"times: first or not is 0 or 1",         2, 24, 2 },
       {"segments: the same number again",       5, 22, 0 },
       {"producers: an id of zero",              6, 20, 0 },
@@ -245,11 +245,16 @@ TEST(CheckpointRecords, PartsOfACheckpointComeBackAsTheyWere) {
           .waits = random.below(2) == 1,
           .final_deadline = random.below(2) == 1,
           .cancelled = random.below(2) == 1,
-          .aged_apart = random.below(2) == 1
+          .aged_apart = random.below(2) == 1,
+          .expired = random.below(2) == 1
       });
     }
-    TimesRecord times{
-        .queue = queue, .first = random.below(2) == 1, .end = seq, .buckets = {}, .aged = {}};
+    TimesRecord times{.queue = queue,
+                      .first = random.below(2) == 1,
+                      .end = seq,
+                      .buckets = {},
+                      .aged = {},
+                      .ends = random.below(2) == 1};
     const std::size_t buckets = random.below(times_max + 1);
     for (std::size_t n = 0; n < buckets; ++n)
       times.buckets.push_back({random.any() & seq_max, random.instant(), random.instant()});

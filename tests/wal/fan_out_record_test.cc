@@ -105,6 +105,7 @@ TEST(FanOutRecord, IsSharedByNeighboursThatMay) {
   EXPECT_EQ(third([](SendRecord& r) { r.producer = {1, 1}; }), 2u);
   EXPECT_EQ(third([](SendRecord& r) { r.aged_apart = true; }), 2u);
   EXPECT_EQ(third([](SendRecord& r) { r.own_delay = true; }), 2u);
+  EXPECT_EQ(third([](SendRecord& r) { r.time_to_live = seconds(1); }), 2u);
 }
 
 // A receive reads the whole record, so its entries must not outweigh the content.

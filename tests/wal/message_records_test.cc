@@ -24,6 +24,7 @@ TEST(MessageRecords, BatchesComeBackInOrderWhateverTheirNumbers) {
     const bool reserved = random.below(2) == 0;
     const bool waits = random.below(2) == 0, final = random.below(2) == 0;
     const bool cancelled = random.below(2) == 0, apart = random.below(2) == 0;
+    const bool expired = random.below(2) == 0;
     for (std::size_t i = 0; i < n; ++i) {
       deletes[i] = {queue, random.any() & seq_max};
       receives[i] = {queue,
@@ -36,7 +37,8 @@ TEST(MessageRecords, BatchesComeBackInOrderWhateverTheirNumbers) {
                      waits,
                      final,
                      cancelled,
-                     apart};
+                     apart,
+                     expired};
       heads[i] = {QueueId{static_cast<std::uint32_t>(random.any())}, random.any() & seq_max,
                   reserved};
     }
@@ -87,6 +89,7 @@ TEST(MessageRecords, BatchesComeBackInOrderWhateverTheirNumbers) {
       EXPECT_EQ(got.final_deadline, final);
       EXPECT_EQ(got.cancelled, cancelled);
       EXPECT_EQ(got.aged_apart, apart);
+      EXPECT_EQ(got.expired, expired);
     }
     ASSERT_EQ(seen.purges.size(), 1u);
     EXPECT_EQ(seen.purges[0].below, purge.below);

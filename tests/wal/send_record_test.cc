@@ -41,6 +41,10 @@ TEST(SendRecords, ASendComesBackWithEveryPart) {
     if (random.chance()) record.producer = {random.any() | 1, random.any() | 1};
     record.aged_apart = random.chance();
     record.own_delay = random.chance();
+    if (random.chance())
+      record.time_to_live =
+          Duration{1 + static_cast<std::int64_t>(random.any() % time_to_live_max.ms)};
+    if (random.chance()) content.reason = DeadLetterReason::expired;
     if (random.chance()) {
       record.carried.from = {ShardId{static_cast<std::uint8_t>(random.any())},
                              QueueId{static_cast<std::uint32_t>(random.any())},
@@ -75,6 +79,8 @@ TEST(SendRecords, ASendComesBackWithEveryPart) {
     EXPECT_EQ(got.head.producer, record.producer);
     EXPECT_EQ(got.head.aged_apart, record.aged_apart);
     EXPECT_EQ(got.head.own_delay, record.own_delay);
+    EXPECT_EQ(got.head.time_to_live, record.time_to_live);
+    EXPECT_EQ(got.head.content.reason, content.reason);
     EXPECT_EQ(got.head.carried, record.carried);
     EXPECT_EQ(got.head.queue, record.queue);
     EXPECT_EQ(got.head.seq, record.seq);

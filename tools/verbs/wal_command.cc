@@ -29,11 +29,13 @@ class Printer final : public RecordSink {
  public:
   void send(const StoredMessage& message, std::size_t) override {
     fmt::print(
-        "  send    queue {} seq {} body {} B attributes {} B sent {}{}{}{}{}\n", raw(message.queue),
-        message.seq, message.content.body.size(), message.content.attributes.size(),
-        message.sent.ms,
+        "  send    queue {} seq {} body {} B attributes {} B sent {}{}{}{}{}{}\n",
+        raw(message.queue), message.seq, message.content.body.size(),
+        message.content.attributes.size(), message.sent.ms,
         message.deliver_at == message.sent ? ""
                                            : fmt::format(" deliver at {}", message.deliver_at.ms),
+        message.time_to_live.ms == 0 ? ""
+                                     : fmt::format(" time to live {}", message.time_to_live.ms),
         message.carried.from.seq == 0
             ? ""
             : fmt::format(" from shard {} queue {} seq {}", raw(message.carried.from.shard),
@@ -44,9 +46,9 @@ class Printer final : public RecordSink {
         message.relocated ? " relocated" : "");
   }
   void receive(const ReceiveRecord& record) override {
-    fmt::print("  receive queue {} seq {} count {} hidden until {}{}\n", raw(record.queue),
+    fmt::print("  receive queue {} seq {} count {} hidden until {}{}{}\n", raw(record.queue),
                record.seq, record.receive_count, record.deadline.ms,
-               record.cancelled ? " cancelled" : "");
+               record.cancelled ? " cancelled" : "", record.expired ? " expired" : "");
   }
   void delete_message(const DeleteRecord& record) override {
     fmt::print("  delete  queue {} seq {}\n", raw(record.queue), record.seq);
@@ -98,13 +100,14 @@ class Printer final : public RecordSink {
   }
   static void print(const TrackedMessagesRecord& record) {
     for (const TrackedMessagesRecord::Entry& entry : record.entries) {
-      fmt::print("  state   queue {} seq {} count {} hidden until {}\n", raw(record.queue),
-                 entry.seq, entry.receive_count, entry.deadline.ms);
+      fmt::print("  state   queue {} seq {} count {} hidden until {}{}\n", raw(record.queue),
+                 entry.seq, entry.receive_count, entry.deadline.ms,
+                 entry.expired ? " expired" : "");
     }
   }
   static void print(const TimesRecord& record) {
-    fmt::print("  times   queue {} buckets {} arrivals {}\n", raw(record.queue),
-               record.buckets.size(), record.aged.size());
+    fmt::print("  times   queue {} buckets {} {} {}\n", raw(record.queue), record.buckets.size(),
+               record.ends ? "ends of times to live" : "arrivals", record.aged.size());
   }
   static void print(const DedupRecord& record) {
     fmt::print("  dedup   queue {} sends {}\n", raw(record.queue), record.entries.size());

@@ -80,14 +80,15 @@ void read_tracked_messages(Decoder& in, RecordSink& sink) {
     entry.final_deadline = (flags & tracked_final) != 0;
     entry.cancelled = (flags & tracked_cancelled) != 0;
     entry.aged_apart = (flags & tracked_apart) != 0;
+    entry.expired = (flags & tracked_expired) != 0;
     if (!in.ok()) return;
     record.entries.push_back(entry);
   }
   if (in.done()) sink.checkpoint(record);
 }
 
-void read_times(Decoder& in, RecordSink& sink) {
-  TimesRecord record;
+void read_times(Decoder& in, std::uint16_t fields, RecordSink& sink) {
+  TimesRecord record{.ends = (fields & times_ends) != 0};
   record.queue = QueueId{in.fixed<std::uint32_t>()};
   const auto buckets = in.fixed<std::uint32_t>(), aged = in.fixed<std::uint32_t>();
   record.first = read_flag(in);
@@ -220,9 +221,11 @@ std::size_t encode_tracked_messages(std::byte* out, QueueId queue, bool fifo,
     const bool grouped = entry.group != TextKey{};
     const bool final = entry.final_deadline && !MUTANT(forget_final_deadline);
     const bool cancelled = entry.cancelled && !MUTANT(forget_cancel_mark);
+    const bool expired = entry.expired && !MUTANT(forget_expired_mark);
     const unsigned flags = (grouped ? tracked_grouped : 0u) | (entry.waits ? tracked_waits : 0u) |
                            (final ? tracked_final : 0u) | (cancelled ? tracked_cancelled : 0u) |
-                           (entry.aged_apart ? tracked_apart : 0u);
+                           (entry.aged_apart ? tracked_apart : 0u) |
+                           (expired ? tracked_expired : 0u);
     to.fixed(static_cast<std::uint8_t>(flags));
     if (grouped) write_key(to, entry.group);
   }
@@ -254,7 +257,7 @@ std::size_t encode_times(std::byte* out, const TimesRecord& record, std::uint64_
     to.delta(ms, std::exchange(time, ms));
     to.delta(aged_seq, std::exchange(seq, aged_seq));
   }
-  return to.finish(RecordType::times, 0, stream);
+  return to.finish(RecordType::times, record.ends ? times_ends : 0, stream);
 }
 
 std::size_t dedup_bytes_max(std::size_t entries) {
@@ -331,7 +334,8 @@ std::size_t encode_segments(std::byte* out, std::span<const SegmentRecord> run,
   return to.finish(RecordType::segments, 0, stream);
 }
 
-Result<void> read_checkpoint_record(RecordType type, Decoder& in, RecordSink& sink) {
+Result<void> read_checkpoint_record(RecordType type, std::uint16_t fields, Decoder& in,
+                                    RecordSink& sink) {
   switch (type) {
     case RecordType::index_entries:
       read_index_entries(in, sink);
@@ -340,7 +344,7 @@ Result<void> read_checkpoint_record(RecordType type, Decoder& in, RecordSink& si
       read_tracked_messages(in, sink);
       return {};
     case RecordType::times:
-      read_times(in, sink);
+      read_times(in, fields, sink);
       return {};
     case RecordType::dedup:
       read_dedup(in, sink);

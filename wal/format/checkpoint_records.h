@@ -57,6 +57,7 @@ std::size_t encode_segments(std::byte* out, std::span<const SegmentRecord> run,
                             std::uint64_t stream);
 
 // Reads the body of a record of a checkpoint, for records.cc. Errc::version: another type.
-Result<void> read_checkpoint_record(RecordType type, Decoder& in, RecordSink& sink);
+Result<void> read_checkpoint_record(RecordType type, std::uint16_t fields, Decoder& in,
+                                    RecordSink& sink);
 
 }  // namespace pawl

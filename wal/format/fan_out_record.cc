@@ -34,7 +34,7 @@ std::size_t messages_max(const SendRecord& first, std::size_t bytes_max) {
 
 bool may_share(const SendRecord& record) {
   return record.carried.from.seq == 0 && record.producer.id == 0 && !record.relocated &&
-         !record.aged_apart && !record.own_delay;
+         !record.aged_apart && !record.own_delay && record.time_to_live.ms == 0;
 }
 
 std::uint8_t layout_of(std::span<const SendRecord> run) {
@@ -108,7 +108,7 @@ FanOut FanOut::read(Decoder& in, std::uint16_t fields) {
   shared.parse(in, fields);
   const bool in_envelope = !shared.common_.content.notification.empty();
   if (shared.common_.producer.id != 0 || shared.common_.aged_apart || shared.common_.own_delay ||
-      shared.common_.content.subscription != MessageId{} ||
+      shared.common_.time_to_live.ms != 0 || shared.common_.content.subscription != MessageId{} ||
       in_envelope != ((shared.layout_ & has_subscription) != 0))
     in.fail();
   for (std::size_t i = 1; in.ok() && i < shared.size(); ++i)

@@ -36,6 +36,7 @@ void read_receives(Decoder& in, std::uint16_t fields, RecordSink& sink) {
     record.final_deadline = (fields & receive_final) != 0;
     record.cancelled = (fields & receive_cancelled) != 0;
     record.aged_apart = (fields & receive_apart) != 0;
+    record.expired = (fields & receive_expired) != 0;
     if (in.ok()) sink.receive(record);
   }
 }
@@ -122,9 +123,10 @@ std::size_t encode_receives(std::byte* out, std::span<const ReceiveRecord> run,
   CHECK(run.back().waits == run.front().waits, "a run of records that differ");
   const bool final = run.front().final_deadline && !MUTANT(forget_final_deadline);
   const bool cancelled = run.front().cancelled && !MUTANT(forget_cancel_mark);
+  const bool expired = run.front().expired && !MUTANT(forget_expired_mark);
   const int fields = (run.front().waits ? receive_waits : 0) | (final ? receive_final : 0) |
                      (cancelled ? receive_cancelled : 0) |
-                     (run.front().aged_apart ? receive_apart : 0);
+                     (run.front().aged_apart ? receive_apart : 0) | (expired ? receive_expired : 0);
   // The times of a batch lie close together, so each is stored as its distance from the last
   // receive.
   std::uint64_t base = bits(run.front().last_received);

@@ -44,8 +44,10 @@ std::optional<UnknownPart> unknown_in(const RecordHead& head) {
   const unsigned known = type == RecordType::send      ? known_fields
                          : type == RecordType::fan_out ? shared_fields
                          : type == RecordType::heads   ? heads_reserved
-                         : type == RecordType::receive ? unsigned{receive_waits} | receive_final |
-                                                             receive_cancelled | receive_apart
+                         : type == RecordType::receive
+                             ? unsigned{receive_waits} | receive_final | receive_cancelled |
+                                   receive_apart | receive_expired
+                         : type == RecordType::times  ? times_ends
                          : type == RecordType::replay ? unsigned{replay_progress} | replay_of_copies
                                                       : 0u;
   if ((head.fields & ~known) != 0)

@@ -22,7 +22,7 @@ namespace pawl {
 
 inline constexpr std::size_t record_bytes_max =
     (1 << 20) + (1 << 18);                               // 1 MiB body + attributes, ids, headers
-inline constexpr std::size_t send_head_bytes_max = 208;  // a SEND without its texts
+inline constexpr std::size_t send_head_bytes_max = 216;  // a SEND without its texts
 inline constexpr std::size_t origin_bytes_max = 256;     // the name of a dead letter's first queue
 inline constexpr std::size_t batch_max = 128;
 
@@ -80,7 +80,9 @@ enum class SendExtension : std::uint16_t {
   producer = 2,  // ProducerKey: id u64, sequence u64
   // Content::subscription, 16 bytes, and Content::notification; in a FAN_OUT the subscription is 0.
   notification = 3,
-  delivery_time = 4,  // u8: bits below
+  delivery_time = 4,       // u8: bits below
+  time_to_live = 5,        // ms u32: SendRecord::time_to_live
+  dead_letter_reason = 6,  // u8: Content::reason
 };
 // The bits of a delivery_time: SendRecord::aged_apart, own_delay.
 inline constexpr std::uint8_t time_aged_apart = 1 << 0;
@@ -117,13 +119,18 @@ inline constexpr std::uint8_t tracked_waits = 1 << 1;    // TrackedMessage::wait
 inline constexpr std::uint8_t tracked_final = 1 << 2;    // TrackedMessage::final_deadline
 inline constexpr std::uint8_t tracked_cancelled = 1 << 3;
 inline constexpr std::uint8_t tracked_apart = 1 << 4;  // TrackedMessage::aged_apart
-inline constexpr std::uint8_t tracked_flags = 0x1F;
+inline constexpr std::uint8_t tracked_expired = 1 << 5;
+inline constexpr std::uint8_t tracked_flags = 0x3F;
 // The bits of a RECEIVE's `fields`, of all its messages: ReceiveRecord::waits, final_deadline,
-// cancelled, aged_apart.
+// cancelled, aged_apart, expired.
 inline constexpr std::uint16_t receive_waits = 1 << 0;
 inline constexpr std::uint16_t receive_final = 1 << 1;
 inline constexpr std::uint16_t receive_cancelled = 1 << 2;
 inline constexpr std::uint16_t receive_apart = 1 << 3;
+inline constexpr std::uint16_t receive_expired = 1 << 4;
+
+// The bit of a TIMES' `fields`: TimesRecord::ends.
+inline constexpr std::uint16_t times_ends = 1 << 0;
 
 // The bits of a REPLAY's `fields`: ReplayRecord::progress, ReplayTask::copies.
 inline constexpr std::uint16_t replay_progress = 1 << 0;
@@ -153,6 +160,7 @@ struct StoredMessage {
   bool shares = false;  // an earlier message of this record has counted its bytes
   ProducerKey producer;
   bool aged_apart = false, own_delay = false;  // of SendRecord
+  Duration time_to_live{0};
   // The number of an unknown critical extension, or 0; the count of skipped extensions.
   std::uint16_t unknown_extension = 0;
   std::uint16_t passed_over = 0;

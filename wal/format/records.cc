@@ -71,7 +71,9 @@ Result<void> read_record(const RecordHead& head, std::span<const std::byte> body
       read_row(in, sink);
       break;
     default:
-      if (auto read = read_checkpoint_record(static_cast<RecordType>(head.type), in, sink); !read)
+      if (auto read =
+              read_checkpoint_record(static_cast<RecordType>(head.type), head.fields, in, sink);
+          !read)
         return read;
   }
   if (!in.done()) return fail(Errc::corrupt, "record body");

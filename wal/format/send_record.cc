@@ -19,7 +19,7 @@ constexpr std::size_t from_bytes = 1 + 4 + 6 + 8 + 4;
 constexpr std::size_t extension_head_bytes = 2 + 2;
 constexpr std::size_t producer_bytes = 8 + 8;
 constexpr std::size_t extensions_bytes_max =
-    2 + 4 * extension_head_bytes + producer_bytes + sizeof(MessageId) + 1;
+    2 + 6 * extension_head_bytes + producer_bytes + sizeof(MessageId) + 1 + 4 + 1;
 
 bool has_delivery_time(const SendRecord& record) { return record.aged_apart || record.own_delay; }
 bool enveloped(const SendRecord& record) { return record.subscription != MessageId{}; }
@@ -29,6 +29,8 @@ std::size_t extensions_length(const SendRecord& record, bool in_envelope) {
   return (record.content->replayed ? extension_head_bytes : 0) +
          (record.producer.id != 0 ? extension_head_bytes + producer_bytes : 0) +
          (has_delivery_time(record) ? extension_head_bytes + 1 : 0) +
+         (record.time_to_live.ms != 0 ? extension_head_bytes + 4 : 0) +
+         (record.content->reason != DeadLetterReason::none ? extension_head_bytes + 1 : 0) +
          (in_envelope
               ? extension_head_bytes + sizeof(MessageId) + record.content->notification.size()
               : 0);
@@ -55,6 +57,14 @@ void write_extensions(Encoder& to, const SendRecord& record, bool in_envelope) {
         (record.aged_apart ? time_aged_apart : 0u) | (record.own_delay ? time_own_delay : 0u);
     to.fixed(static_cast<std::uint8_t>(bits));
   }
+  if (record.time_to_live.ms != 0) {
+    head(SendExtension::time_to_live, 4);
+    to.fixed(static_cast<std::uint32_t>(record.time_to_live.ms));
+  }
+  if (content.reason != DeadLetterReason::none) {
+    head(SendExtension::dead_letter_reason, 1);
+    to.fixed(static_cast<std::uint8_t>(content.reason));
+  }
   if (!in_envelope) return;
   head(SendExtension::notification, sizeof(MessageId) + content.notification.size());
   to.fixed(record.subscription);
@@ -80,6 +90,14 @@ void read_extensions(Decoder& in, StoredMessage& message) {
       message.aged_apart = (bits & time_aged_apart) != 0;
       message.own_delay = (bits & time_own_delay) != 0;
       if (bits == 0 || (bits & ~(time_aged_apart | time_own_delay)) != 0) all.fail();
+    } else if (static_cast<SendExtension>(number) == SendExtension::time_to_live &&
+               bytes.size() == 4) {
+      message.time_to_live = milliseconds(Decoder(bytes).fixed<std::uint32_t>());
+      if (message.time_to_live.ms == 0 || message.time_to_live > time_to_live_max) all.fail();
+    } else if (static_cast<SendExtension>(number) == SendExtension::dead_letter_reason &&
+               bytes.size() == 1) {
+      message.content.reason = DeadLetterReason{Decoder(bytes).fixed<std::uint8_t>()};
+      if (message.content.reason != DeadLetterReason::expired) all.fail();
     } else if (static_cast<SendExtension>(number) == SendExtension::notification) {
       Decoder text(bytes);
       message.content.subscription.high = text.fixed<std::uint64_t>();

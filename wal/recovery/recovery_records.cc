@@ -30,7 +30,8 @@ void Recovery::send(const StoredMessage& message, std::size_t offset) {
                           message.producer,
                           {},
                           message.aged_apart,
-                          message.own_delay};
+                          message.own_delay,
+                          message.time_to_live};
   log_->image_.hold(record.position);
   log_->pool_.add_send(geometry_.segment_of(record.position), bytes, record.relocated);
   sink_.send(record, freed_);
