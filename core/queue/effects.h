@@ -52,11 +52,9 @@ struct SendRecord {
   Duration time_to_live{0};     // begins when the message becomes visible; 0: none
 
   bool moved() const { return carried.from.seq != 0; }
-  // Its time to live does not wait in a slot: it has none, or needs it for its earlier receives.
-  bool lives_at_once() const {
-    return carried.receive_count > 0 || (deliver_at <= sent && content->group.empty() && !moved());
-  }
-  Instant began_to_live() const { return moved() ? carried.arrived : sent; }
+  // Its time to live begins with its arrival, not with the end of its delay.
+  bool lives_at_once() const { return moved() || deliver_at <= sent; }
+  Instant arrived() const { return moved() ? carried.arrived : sent; }
 };
 
 // A number that a FIFO topic has given to a published message.

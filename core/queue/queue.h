@@ -115,8 +115,8 @@ class SendTimes {
 
 // Messages whose ages do not follow their numbers, by the times from which their retention counts:
 // those from another queue that keep their age, and delayed ones whose retention counts from their
-// delivery time. Also messages by the ends of their times to live. Each has an entry of 48 bytes. Entries of deleted messages are found incrementally
-// as others are added.
+// delivery time. Also messages by the ends of their times to live. Each has an entry of 48 bytes.
+// Entries of deleted messages are found incrementally as others are added.
 class AgedArrivals {
  public:
   using Entry = std::pair<std::int64_t, Seq>;  // sent ms, number

@@ -97,7 +97,7 @@ inline constexpr Duration delay_max_default = seconds(900);
 inline constexpr Duration visibility_max_default = seconds(12 * 3600);
 inline constexpr Duration delay_max = seconds(2 * 366 * 86'400);  // of x-max-delay
 inline constexpr Duration visibility_max = seconds(30 * 86'400);  // of x-max-visibility
-// Of x-ttl and x-message-ttl, as of the retention.
+// The longest x-ttl and x-message-ttl: the longest retention.
 inline constexpr Duration time_to_live_max = seconds(14 * 86'400);
 
 // A queue by account and name, for uses where the queue may be deleted and created again with

@@ -81,7 +81,7 @@ void CommitQueue::appended(Effects& effects, Lsn lsn) {
       queue->index.put(record.seq, IndexEntry::log(record.position));
     }
     if (record.time_to_live.ms != 0 && record.lives_at_once())
-      retention_.ends_at(*queue, record.seq, record.began_to_live() + record.time_to_live);
+      retention_.ends_at(*queue, record.seq, record.arrived() + record.time_to_live);
   }
   CHECK(unplaced_ <= commits_.size());
   CHECK(unplaced_ == commits_.size() || commits_[commits_.size() - unplaced_ - 1].lsn <= lsn,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expiry: messages that are past the retention period of their queue, or past their time to live, are
-// deleted, or with x-dlq-on-expiry go to the dead-letter queue.
+// Expiry: messages that are past the retention period of their queue, or past their time to live,
+// are deleted, or with x-dlq-on-expiry go to the dead-letter queue.
 //
 //   the queue's timer (Retention) --> times to live and aged messages, one by one, then whole
 //   buckets --> armed again

@@ -167,9 +167,9 @@ Errc ReceiptRequests::give_back_uncounted(Queue& queue, std::uint32_t row, std::
   Slot& slot = state_.slot(row);
   if (wait > queue.config->visibility_limit()) return Errc::visibility_beyond_max;
   if (slot.state != State::in_flight || slot.nonce != nonce) return Errc::receipt_expired;
+  if (!MUTANT(count_snooze)) uncount(slot);
   if (returns_.end_if_over(queue, row, now, effects)) return Errc::ok;
   state_.statistics.count(queue, QueueCounter::returned);
-  if (!MUTANT(count_snooze)) uncount(slot);
   slot.deadline = now + wait;
   slot.final_deadline = true;
   if (wait.ms > 0) {
@@ -207,8 +207,8 @@ void ReceiptRequests::undeliver(Queue& queue, Request& request, Instant now, Eff
     Slot& slot = state_.slot(row);
     CHECK(slot.seq == receipt->seq, "seq {} is in the slot of seq {}", receipt->seq, slot.seq);
     if (slot.nonce != receipt->nonce || slot.state != State::in_flight) continue;
-    if (returns_.end_if_over(queue, row, now, effects)) continue;
     uncount(slot);
+    if (returns_.end_if_over(queue, row, now, effects)) continue;
     slot.deadline = now;
     slot.final_deadline = queue.config->acts_at_lease_end();
     states_.show(queue, row);

@@ -233,7 +233,7 @@ bool ReceiveRequests::receive_again(Queue& queue, Request& request, Instant now,
                            if (!indexed.is_slot()) return false;
                            const Slot& slot = state_.slots[indexed.slot()];
                            return slot.state == State::in_flight && slot.nonce == m.nonce &&
-                                  slot.deadline == m.deadline && !slot.cancelled;
+                                  slot.deadline == m.deadline && !slot.cancelled && !slot.expired;
                          });
   if (!untouched || messages->size() > request.deliveries.size()) {
     request.error = Errc::attempt_not_retryable;

@@ -4,8 +4,8 @@
 //
 //   armed --timer--> Expiry::expire() --more, or a later bucket--> armed again
 //
-// A queue has one timer: for its oldest bucket of send times (SendTimes), its oldest message with an
-// age of its own (AgedArrivals), or the first end of a time to live.
+// A queue has one timer: for its oldest bucket of send times (SendTimes), its oldest message with
+// an age of its own (AgedArrivals), or the first end of a time to live.
 //
 // Units:  Instant and Duration are ms.
 // Owner:  core/shard/shard.h.

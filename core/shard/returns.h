@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Returns: a message that its consumer has returned, or whose visibility timeout has ended, is
-// visible again at once, after the back-off of its queue, or not at all. Also messages whose time to
-// live or retention has ended: one with a consumer goes when it comes back.
+// visible again at once, after the back-off of its queue, or not at all. Also messages whose time
+// to live or retention has ended: one with a consumer goes when it comes back.
 //
 //   in_flight --returned, lease ended--> visible
 //                                     -> delayed, by x-retry-backoff, then visible

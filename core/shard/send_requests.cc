@@ -239,8 +239,10 @@ void SendRequests::note_own_time(Queue& queue, const SendEntry& entry, Duration 
 void SendRequests::note_time_to_live(Queue& queue, Duration ttl, SendRecord& record) {
   CHECK(ttl.ms > 0 && ttl <= time_to_live_max, "a time to live of {} ms", ttl.ms);
   record.time_to_live = ttl;
-  if (const IndexEntry indexed = queue.index.find(record.seq); indexed.is_slot())
-    state_.slot(indexed.slot()).first_ms_before = static_cast<std::uint32_t>(ttl.ms);
+  if (record.lives_at_once()) return;
+  Slot& slot = state_.slot(queue.index.find(record.seq).slot());
+  CHECK(slot.seq == record.seq, "seq {} is in the slot of seq {}", record.seq, slot.seq);
+  slot.first_ms_before = static_cast<std::uint32_t>(ttl.ms);
 }
 
 bool SendRequests::is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Instant now) {

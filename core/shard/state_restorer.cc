@@ -158,14 +158,13 @@ void StateRestorer::restore(const SendRecord& record, std::vector<LogPos>& freed
   if (record.seq < queue.low) return freed.push_back(record.position);
   queue.next_seq = std::max(queue.next_seq, record.seq + 1);
   // The retention is not known yet; finish() joins what is finer than it needs.
-  if (record.seq >= queue.times.end())
-    queue.times.note(record.seq, record.began_to_live(), Duration{0});
+  if (record.seq >= queue.times.end()) queue.times.note(record.seq, record.arrived(), Duration{0});
   if (carried.receive_count > 0 && record.content->dedup_id.empty())  // not in a FIFO queue
     retention_.aged_of(queue).add(record.aged_apart ? record.deliver_at : record.sent, record.seq,
                                   queue.all_there());
   const Duration ttl = record.time_to_live;
   if (ttl.ms != 0 && record.lives_at_once())
-    retention_.ends_at(queue, record.seq, record.began_to_live() + ttl);
+    retention_.ends_at(queue, record.seq, record.arrived() + ttl);
   if (!queue.index.find(record.seq).absent()) return freed.push_back(record.position);
   if (record.deliver_at <= record.sent && record.content->group.empty() && !record.moved()) {
     queue.index.put(record.seq, IndexEntry::log(record.position));
@@ -179,11 +178,9 @@ void StateRestorer::restore(const SendRecord& record, std::vector<LogPos>& freed
   slot.deadline = record.moved() && !record.aged_apart ? record.sent : record.deliver_at;
   if (record.aged_apart) queue.keep_apart(slot);
   if (!record.moved()) slot.since = record.own_delay ? Instant{} : record.sent;
-  if (carried.receive_count > 0) {
+  if (carried.receive_count > 0)
     slot.set_received(carried.receive_count, carried.first_received, carried.last_received);
-  } else {
-    slot.first_ms_before = static_cast<std::uint32_t>(ttl.ms);
-  }
+  if (!record.lives_at_once()) slot.first_ms_before = static_cast<std::uint32_t>(ttl.ms);
 }
 
 // Only the log position is new: the checkpoint before it lists the message, or it was deleted.

@@ -198,7 +198,7 @@ void Transfers::accept(Transfer& transfer, Instant now, Effects& effects) {
     return;
   }
   const bool dead_letter = transfer.task == 0;
-  // One that expired would do so again at once, where the target has the same retention.
+  // An expired one would expire again at once, where the target has the same retention.
   const bool anew = (transfer.expired && !MUTANT(keep_expired_age)) ||
                     queue->config->retention_from() == RetentionFrom::move;
   // A dead letter past the retention of the target expires on the way: if it were stored, it could
@@ -222,12 +222,8 @@ void Transfers::accept(Transfer& transfer, Instant now, Effects& effects) {
   Slot& slot = state_.slot(row);
   slot.deadline = now;
   slot.unsettled = true;
-  const Duration ttl = queue->config->time_to_live(Duration{0});
-  if (transfer.receive_count == 0) {
-    slot.first_ms_before = static_cast<std::uint32_t>(ttl.ms);
-  } else {
+  if (transfer.receive_count > 0)
     slot.set_received(transfer.receive_count, transfer.first_received, transfer.last_received);
-  }
   if (apart) queue->keep_apart(slot);
   unsettled_[transfer.from] = {queue->id, transfer.task};
   transfer.accepted_seq = seq;
@@ -248,7 +244,8 @@ void Transfers::accept(Transfer& transfer, Instant now, Effects& effects) {
                   .last_received = transfer.last_received},
       .subscription = transfer.content.subscription,
       .aged_apart = apart,
-      .time_to_live = ttl
+      .time_to_live = queue->config->time_to_live(Duration{0}
+        )
   });
   commits_.sent(*queue, seq, QueueCounter::arrived, false, now);
 }

@@ -93,6 +93,12 @@ TEST(TimeToLive, BeginsWhileACheckpointIsWritten) {
   }
 }
 
+TEST(TimeToLive, EndsAReceiveAttempt) {
+  run("queue q fifo=1 visibility=20 | send q g:a ttl=5s | receive q attempt=x -> a#1 | advance 6s "
+      "| "
+      "receive q attempt=x visibility=0 -> attempt_not_retryable | advance 14s | count q -> 0/0/0");
+}
+
 TEST(TimeToLive, FreesAGroup) {
   run("queue q fifo=1 visibility=20 | send q g:a ttl=5s | send q g:b | receive q -> a#1 | "
       "receive q -> none | advance 20s | receive q -> b#1");
@@ -117,6 +123,14 @@ TEST(DeadLetterOnExpiry, MovesAMessageThatComesBack) {
   run("queue d | queue q dlq=d dlq_on_expiry=1 visibility=20 | send q a ttl=5s | receive q -> a#1 "
       "| "
       "advance 6s | rotate | crash | advance 14s | receive q -> none | receive d -> a#2");
+}
+
+TEST(DeadLetterOnExpiry, HasNotCountedADeliveryThatWasGivenBack) {
+  for (const char* const back : {"snooze q 0 a#1", "undeliver q a#1"})
+    run(
+        fmt::format("queue d | queue q dlq=d dlq_on_expiry=1 visibility=20 | send q a ttl=5s | "
+                    "receive q -> a#1 | advance 6s | {} | receive d -> a#1",
+                    back));
 }
 
 TEST(DeadLetterOnExpiry, CoversTheRetention) {

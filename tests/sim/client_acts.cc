@@ -137,6 +137,9 @@ void Clients::send(std::uint32_t client, std::uint32_t queue, std::size_t entrie
       entry.delay = milliseconds(static_cast<std::int64_t>(random_.below(4)) * 700);
     if (plan_.delays && row.apart && by_id_.chance(1, 3))  // up to twice the shortest retention
       entry.delay = milliseconds(static_cast<std::int64_t>(by_id_.below(12)) * 11'000);
+    const std::int64_t lives[] = {1, 300, 2000, 7000, 30'000, 90'000};
+    if (lives_.chance(plan_.lives, 100))
+      entry.time_to_live = milliseconds(lives[lives_.below(std::size(lives))]);
     call.messages.push_back(id);
   }
   if (entries == 1 && may_go_on_ && shared_.chance(plan_.shared, 100)) {
@@ -379,6 +382,12 @@ void Clients::add_backoff(std::uint64_t name, std::vector<AttributeChange>& chan
     changes.push_back({Attribute::backoff_plan, -1, std::string(plans[choice / 3 % plans.size()])});
   if (choice % 5 < 2) changes.push_back(number(Attribute::dead_letter_at, 1));
   if (choice % 4 == 1) changes.push_back(number(Attribute::max_delay, 7200));
+  if (plan_.lives == 0) return;
+  static constexpr std::array<std::int64_t, 3> lives = {2, 20, 90};
+  if (choice % 6 == 2)
+    changes.push_back(number(Attribute::message_ttl, lives[choice / 6 % lives.size()]));
+  if (choice % 5 >= 3) changes.push_back(number(Attribute::dlq_on_expiry, 1));
+  if (choice % 3 == 1) changes.push_back(number(Attribute::retention_from, 1));
 }
 
 std::string Clients::queue_name(std::uint64_t name) const {

@@ -16,6 +16,7 @@ Clients::Clients(const Plan& plan, Trace& trace)
       random_(Random(plan.seed).split("clients")),
       numbered_(Random(plan.seed).split("numbered")),
       shared_(Random(plan.seed).split("shared")),
+      lives_(Random(plan.seed).split("lives")),
       by_id_(Random(plan.seed).split("by id")),
       senders_(Random(plan.seed).split("senders")) {
   // The last client is the scheduler's own.

@@ -118,6 +118,7 @@ class Clients final : public BrokerObserver {
   Random random_;
   Random numbered_;  // which sends have a producer
   Random shared_;    // which sends are to several queues
+  Random lives_;     // the times to live of messages
   Random by_id_;     // which messages are named by their ids, and what is done to them
   Senders senders_;
   std::vector<ShardId> homes_;       // home shard of each client

@@ -29,16 +29,19 @@ enum class Feature : std::uint8_t {
   cancel_in_flight,
   reschedule,
   uncounted,  // a delivery was given back and did not count
+  time_to_live,
   dead_letter,
+  expired_letter,  // a dead letter since its time ended
   move_task,
   crash,  // while it was there
   end
 };
 inline constexpr auto features = static_cast<std::size_t>(Feature::end);
 inline constexpr std::array<std::string_view, features> feature_names = {
-    "fifo",       "tenant",    "producer",    "shared",    "delay",  "long-delay",
-    "expiry",     "relaxed",   "back-off",    "lease-end", "cancel", "cancel-in-flight",
-    "reschedule", "uncounted", "dead-letter", "move-task", "crash"};
+    "fifo",        "tenant",           "producer",   "shared",    "delay",
+    "long-delay",  "expiry",           "relaxed",    "back-off",  "lease-end",
+    "cancel",      "cancel-in-flight", "reschedule", "uncounted", "time-to-live",
+    "dead-letter", "expired-letter",   "move-task",  "crash"};
 
 using FeatureSet = std::uint32_t;
 constexpr FeatureSet bit(Feature feature) { return 1u << static_cast<unsigned>(feature); }

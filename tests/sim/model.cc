@@ -167,6 +167,7 @@ void Model::roll_back(ModelMessage& message, std::uint64_t durable_step) {
     result.idle = false;
     message.latest = std::max(message.latest, result.from_high);
     message.aged = std::min(message.aged, message.sent_at);
+    if (message.life.ms != 0) live_again(message, message.sent_at, never);
     result.received.low = std::max<std::int64_t>(0, result.received.low - 1);
   }
   result.step = world_->step();
@@ -174,12 +175,6 @@ void Model::roll_back(ModelMessage& message, std::uint64_t durable_step) {
   message.view = result;
   message.past.clear();
   may_leave(message);
-}
-
-bool Model::may_be_expired(const ModelMessage& message) const {
-  std::int64_t retention = row(message).retention_min;
-  if (message.wanders) retention = std::min(retention, retention_least_);
-  return world_->newest_now() >= message.aged + Duration{retention};
 }
 
 // Messages expire by the bucket: a second, or a 4096th part of the retention.
@@ -224,6 +219,7 @@ void Model::durable(ShardId shard, std::uint64_t step) {
     if (message.decided_step > step) return false;
     message.sent = ModelMessage::Sent::acked;
     message.acked_step = world_->step();
+    if (message.dead != never) message.dead = std::max(message.dead, world_->newest_now());
     return true;
   });
 }
@@ -320,6 +316,8 @@ void Model::asked(Call& call) {
         message.moved = std::max(message.moved, call.receipts[i].visibility.ms > 0
                                                     ? call.receipts[i].visibility
                                                     : Duration{queue.backoff.high});
+        if (entry.by != ReceiptEntry::By::handle)  // it may have begun to live by the answer
+          live_again(message, call.asked_at + entry.visibility, long_ago);
       }
       return;
     case Op::purge:

@@ -40,6 +40,7 @@ namespace pawl::sim {
 // Upper half of `attributes`; the message's id is the lower half.
 constexpr std::uint64_t name_mark = std::uint64_t{0x70'61'77'6c} << 32;
 constexpr Instant long_ago{0};
+constexpr Duration life_endless = seconds(1'000'000'000);
 
 // Possible contents of a message's delivery record.
 struct View {
@@ -93,7 +94,11 @@ struct ModelMessage {
   bool returned = false;   // a delivery was returned: its queue's delay no longer applies
   bool own_delay = false;  // nor does it to this one of a FIFO queue
   bool cancelled = false;  // in flight, it is never delivered again
+  Duration life{0};        // its time to live in its queue; 0: none
+  // Bounds of the end of that; `never`: none, or unknown.
+  Instant dies = never, dead = never;
   FeatureSet features = 0;
+  DeadLetterReason reason = DeadLetterReason::none;
   std::string origin;  // original queue of a dead letter
   std::string uuid;    // deduplication id since it was a dead letter of a FIFO queue
   QueueId born_queue = QueueId::none;  // its message id derives from this and born_seq
@@ -193,6 +198,9 @@ struct QueueRow {
   Range backoff;              // ms, of all steps; a queue's policy never changes
   bool at_lease_end = false;  // spent messages go without a receive
   bool apart = false;         // retention counts from the delivery time; never changes
+  // x-message-ttl, x-dlq-on-expiry, x-retention-from=move; they never change.
+  Duration life{0};
+  bool moves_expired = false, ages_from_move = false;
   std::int64_t retention_min = 0, retention_max = 0;  // ms, smallest and largest so far
   // Time of the last answered purge, ms; -1: none.
   Range purged{-1, -1};
@@ -382,6 +390,16 @@ class Model {
   // model_features.cc
   void note_features(ModelMessage& message, const QueueRow& queue, bool delayed) const;
 
+  // model_lives.cc
+  void begin_life(ModelMessage& message, Duration own);
+  void live_again(ModelMessage& message, Instant low, Instant high);
+  void arrive_to_live(ModelMessage& message, const QueueRow& to);
+  void note_unseen_hop(ModelMessage& message, const Delivery& delivery);
+  // Null: it may not.
+  const QueueRow* surely_moves_expired(const ModelMessage& message) const;
+  bool surely_dead(const ModelMessage& message, const Turn& turn) const;
+  bool may_be_expired(const ModelMessage& message) const;
+
   // model_ids.cc
   void check_gone(const Call& call, std::uint32_t id, std::string_view what);
   bool surely_nobodys(const Call& call, const ModelMessage& message) const;
@@ -491,7 +509,6 @@ class Model {
   void roll_back(ModelMessage& message, std::uint64_t durable_step);
   bool surely_alive(const ModelMessage& message) const;
   bool surely_ready(const ModelMessage& message, std::uint64_t step, Instant fired) const;
-  bool may_be_expired(const ModelMessage& message) const;
   bool must_be_expired(const ModelMessage& message, Instant fired) const;
   // Earliest and latest decision time of the call, as of the turn that answers it.
   Instant decided_low(const Call& call) const;
@@ -513,6 +530,7 @@ class Model {
   std::uint64_t starts_ = 0;
   std::uint64_t rested_step_ = 0;             // transfers decided by this step are settled
   std::int64_t retention_least_ = INT64_MAX;  // smallest retention of any queue so far, ms
+  Duration life_least_ = life_endless;        // smallest x-message-ttl of any queue so far
   bool draining_ = false;
   std::deque<Copy> copies_;
   std::set<std::string> copied_into_;  // full names of the destinations of replay tasks

@@ -90,6 +90,7 @@ void Model::answered_reschedule(const Call& call, std::size_t index, const Turn&
     message.aged = from_then ? changed.from_low : std::min(message.aged, changed.from_low);
     message.latest = std::max(message.latest, changed.from_high);
   }
+  if (!sure || view.received.high == 0) live_again(message, changed.from_low, changed.from_high);
   // It was visible, and stays so: no record tells of it.
   if (!sure || entry.visibility.ms == 0)
     changed.from_low = std::min(view.from_low, changed.from_low);

@@ -62,6 +62,7 @@ void Model::decided_sends(Call& call, bool duplicates, const Turn& turn) {
       message.aged = message.view.from_low;
       message.latest = std::max(message.latest, message.view.from_high);
     }
+    begin_life(message, entry.time_to_live);
     note_features(message, queue, delay.high > 0);
     take_seq(call.messages[i], entry.seq);
     may_leave(message);
@@ -145,6 +146,8 @@ void Model::answered_send(const Call& call, const Turn& turn) {
     }
     message.sent = ModelMessage::Sent::acked;
     message.acked_step = turn.step;
+    // Its life may have ended before it was durable: it ends soon after.
+    if (message.dead != never) message.dead = std::max(message.dead, turn.now);
     if (promised == Durability::fsync) durable(call.target, message.decided_step);
   }
 }
@@ -232,6 +235,9 @@ void Model::check_delivery(const Call& call, std::uint32_t id, const Delivery& d
   if (must_be_expired(message, turn.fired))
     return trace_->broken("retention ends", "message {} sent at {}, now {}", id, message.sent_at.ms,
                           turn.now.ms);
+  if (!again && surely_dead(message, turn))
+    return trace_->broken("a time to live ends", "message {} was dead at {}, now {}", id,
+                          message.dead.ms, turn.now.ms);
   if (delivery.seq != message.seq || delivery.sent != message.sent_at)
     return trace_->broken("a message is one message", "message {} seq {} sent {}, not {} {}", id,
                           delivery.seq, delivery.sent.ms, message.seq, message.sent_at.ms);

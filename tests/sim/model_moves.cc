@@ -97,7 +97,8 @@ bool Model::surely_spent(const QueueRow& queue, const ModelMessage& message) con
 
 void Model::may_leave(ModelMessage& message) {
   const QueueRow& queue = row(message);
-  if ((!may_be_spent(queue, message.view.received.high) && !queue.may_move) ||
+  const bool expires = queue.moves_expired && may_be_spent(queue, INT64_MAX);
+  if ((!may_be_spent(queue, message.view.received.high) && !queue.may_move && !expires) ||
       message.gone == ModelMessage::Gone::yes)
     return;
   message.wanders = any_wandered_ = true;
@@ -150,8 +151,8 @@ bool Model::surely_here(const ModelMessage& message, const QueueRow& queue,
   const bool alone = std::ranges::all_of(queue.receives, [&](const Call* receive) {
     return receive->exact && (receive->decided_step == 0 || receive->decided_step == step);
   });
-  return alone && !queue.fifo && !queue.may_move && !queue.at_lease_end && queue.starts == 0 &&
-         queue.looked < message.view.from_low && !message.cancelled &&
+  return alone && !queue.fifo && !queue.may_move && !queue.at_lease_end && !queue.moves_expired &&
+         queue.starts == 0 && queue.looked < message.view.from_low && !message.cancelled &&
          message.sent == ModelMessage::Sent::acked && message.gone == ModelMessage::Gone::no &&
          message.moves == 0 && queue.state == QueueRow::State::live && queue.purges == 0 &&
          queue.deletes == 0 && !may_be_expired(message);
@@ -196,7 +197,8 @@ void Model::arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery,
                           raw(from.id), message.seq, raw(to.id), delivery.seq);
   if (!delivery.content.origin.empty()) {
     if (!arrive_dead(message, delivery, to, reached)) return;
-    message.features |= bit(Feature::dead_letter);
+    message.features |= bit(message.reason == DeadLetterReason::none ? Feature::dead_letter
+                                                                     : Feature::expired_letter);
   } else {
     message.features |= bit(Feature::move_task);
     if (delivery.sent < message.received || delivery.sent > turn.now)
@@ -205,6 +207,7 @@ void Model::arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery,
     if (delivery.content.dedup_id != text_of(message.dedup))
       message.uuid = delivery.content.dedup_id;
     message.origin.clear();
+    message.reason = DeadLetterReason::none;
     message.born_queue = to.id;
     message.born_seq = delivery.seq;
     message.sent_at = message.aged = delivery.sent;
@@ -213,6 +216,7 @@ void Model::arrive(std::uint32_t id, std::uint32_t at, const Delivery& delivery,
     message.view.first = Instant{};
     ++from.hops;
   }
+  arrive_to_live(message, to);
   trace_->note("  message {} has moved from queue {} to {}/{}", id, raw(from.id), raw(to.id),
                delivery.seq);
   // Its source may still have a record of it, and so may the queues that it passed through.
@@ -248,7 +252,15 @@ bool Model::arrive_dead(ModelMessage& message, const Delivery& delivery, const Q
                    raw(at.id), delivery.content.origin);
     return false;
   }
+  if (delivery.content.reason != DeadLetterReason::none) note_unseen_hop(message, delivery);
   message.origin = delivery.content.origin;
+  message.reason = delivery.content.reason;
+  if (message.reason != DeadLetterReason::none &&
+      !std::ranges::any_of(queues_, &QueueRow::moves_expired)) {
+    trace_->broken("a dead letter says why it came", "seq {} of queue {}", delivery.seq,
+                   raw(at.id));
+    return false;
+  }
   if (!at.fifo) {
     if (row(message).apart) message.latest = std::max(message.latest, delivery.first_received);
     return true;
@@ -271,7 +283,7 @@ bool Model::check_place(const Call& call, const ModelMessage& message, const Del
   const std::string_view dedup =
       message.uuid.empty() ? text_of(message.dedup) : std::string_view(message.uuid);
   if (delivery.id != id || delivery.content.origin != message.origin ||
-      delivery.content.dedup_id != dedup) {
+      delivery.content.reason != message.reason || delivery.content.dedup_id != dedup) {
     trace_->broken("a dead letter stays what it was", "seq {}: from \"{}\", dedup id {}",
                    message.seq, delivery.content.origin, delivery.content.dedup_id);
     return false;

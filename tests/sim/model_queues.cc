@@ -105,6 +105,10 @@ std::uint32_t Model::add_queue(const QueueConfig& config) {
   queue.backoff = waits_of(config.text(Attribute::backoff_plan));
   queue.apart = config.ages_from_delivery();
   queue.at_lease_end = config.dead_letter_at() == DeadLetterAt::lease_end;
+  queue.life = config.time_to_live(Duration{0});
+  queue.moves_expired = config.moves_expired();
+  queue.ages_from_move = config.retention_from() == RetentionFrom::move;
+  if (queue.life.ms != 0) life_least_ = std::min(life_least_, queue.life);
   queue.replays.relaxed = queue.durability.high != 0;
   queue.replays.retention = number_of(config, Attribute::replay_retention);
   if (queue.replays.retention.low > 0 && !full_disks_.contains(raw(queue.owner)))

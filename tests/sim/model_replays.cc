@@ -414,7 +414,7 @@ void Model::check_replays() {
 bool Model::keeps_copies(const QueueRow& queue) const {
   constexpr std::int64_t long_ms = 345'600'000;
   return queue.state == QueueRow::State::live && !queue.replays.relaxed && !queue.replays.lossy &&
-         queue.retention_min >= long_ms &&
+         queue.retention_min >= long_ms && queue.life.ms == 0 &&
          std::ranges::count(queues_, queue.full_name, &QueueRow::full_name) == 1;
 }
 

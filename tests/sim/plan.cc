@@ -174,6 +174,8 @@ Plan make_plan(std::uint64_t seed, std::uint64_t operations, std::uint32_t shard
   plan.shared = one_of(shared, {0, 30, 100});
   Random by_id = random.split("by id");
   plan.by_id = one_of(by_id, {0, 20, 50});
+  Random lives = random.split("lives");
+  plan.lives = one_of(lives, {0, 0, 20});
   return plan;
 }
 
@@ -183,13 +185,14 @@ std::string describe(const Plan& plan) {
       "{} "
       "clients {} x {} batch {} body {} step {} us fifo {} groups {} duplicates {} fair {} dead {} "
       "relaxed {} kept {} moves {} strict {} numbers {} replays {} scopes {} numbered {} shared {} "
-      "by id {}",
+      "by id {} lives {}",
       plan.seed, plan.shards, plan.log.segment_bytes, plan.log.extent_bytes,
       plan.log.spare_segments, plan.log.memory_max, plan.log.lazy_max.ms, plan.disk.delay_us_min,
       plan.disk.delay_us_max, plan.queue_names, plan.clients, plan.calls_a_client, plan.batch_max,
       plan.body_max, plan.step_us_max, plan.fifo_names, plan.groups, plan.duplicates, plan.fair,
       plan.dead_letters, plan.relaxed, plan.kept, plan.moves ? 1 : 0, plan.strict ? 1 : 0,
-      plan.first_number, plan.replays, plan.scopes, plan.numbered, plan.shared, plan.by_id);
+      plan.first_number, plan.replays, plan.scopes, plan.numbered, plan.shared, plan.by_id,
+      plan.lives);
 }
 
 }  // namespace pawl::sim

@@ -87,6 +87,7 @@ struct Plan {
   std::uint64_t replays = 0;  // maximum of replay tasks in a run
   // Changes of the deduplication scope, per 100 attribute changes of FIFO queues.
   std::uint64_t scopes = 0;
+  std::uint64_t lives = 0;  // sends with a time to live, per 100; and some queues have one
   std::uint64_t by_id = 0;  // deletes and changes that name messages by their ids, per 100
 
   std::array<std::uint32_t, faults> chances{};
