@@ -41,6 +41,8 @@ constexpr Synonyms verb_synonyms[] = {
     {" snooze postpone promote run-now ",
      "`pawl reschedule QUEUE ID --in DURATION` sets when a waiting message is delivered; 0: at "
      "once."                                                                                                                                      },
+    {" cron crontab schedules timer timers next-fire ",
+     "`pawl schedule next EXPRESSION` shows when a schedule expression fires."                                                                    },
     {" settings configuration conf configtest ",
      "The verb for settings is `pawl config show|check|diff`."                                                                                    },
     {" verify dump repair fsck ",                                                   "The verbs for the log are `pawl wal verify|dump|repair DIR`."},

@@ -30,6 +30,7 @@ void add_peek_command(CommandLine& line);
 void add_explain_command(CommandLine& line);
 void add_top_command(CommandLine& line);
 void add_metrics_command(CommandLine& line);
+void add_schedule_command(CommandLine& line);
 void add_errors_command(CommandLine& line);
 void add_version_command(CommandLine& line);
 void add_manual_command(CommandLine& line);

@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   pawl::add_explain_command(line);
   pawl::add_top_command(line);
   pawl::add_metrics_command(line);
+  pawl::add_schedule_command(line);
   pawl::add_replay_command(line);
   pawl::add_errors_command(line);
   pawl::add_version_command(line);

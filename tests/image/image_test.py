@@ -112,7 +112,9 @@ class Files(ImageTest):
         try:
             self.assertFalse((root / "bin").exists(), "there is no shell")
             self.assertEqual((os.stat(root / "data").st_uid, os.stat(root / "data").st_gid), (USER, USER))
-            for library in ("libc6", "libssl3", "zlib1g", "pawl"):
+            self.assertTrue((root / "usr/share/zoneinfo/Europe/Berlin").exists())
+            self.assertFalse((root / "usr/share/zoneinfo/right").exists())
+            for library in ("libc6", "libssl3", "zlib1g", "tzdata", "pawl"):
                 self.assertTrue((root / "usr/share/doc" / library / "copyright").exists(), library)
         finally:
             podman("image", "umount", IMAGE)

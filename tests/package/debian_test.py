@@ -161,6 +161,7 @@ class Packages(unittest.TestCase):
         self.assertLess((SYSTEM / "usr/bin/pawl").stat().st_size, PROGRAM_BYTES_MAX)
         self.assertIn("pawl", inside("getent", "passwd", "pawl"))
         self.assertEqual(inside("stat", "-c", "%U %a", "/var/lib/pawl").strip(), "pawl 700")
+        self.assertIn("+0", inside("pawl", "schedule", "next", "rate(1 day)", "--zone", "Europe/Berlin"))
         self.assertIn("pawl wal verify", inside("sh", "-c", "zcat /usr/share/man/man1/pawl-wal.1.gz").replace("\\", ""))
         self.assertIn("pawl-wal", inside("sh", "-c", "zcat /usr/share/man/man1/pawl.1.gz").replace("\\", ""))
         for file in ("bash-completion/completions/pawl", "zsh/vendor-completions/_pawl", "fish/vendor_completions.d/pawl.fish"):

@@ -27,7 +27,7 @@ PAWL = str(pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release
 KEYS = "[[key]]\nid = 'AKID'\nsecret = 'hush'\naccount = '111111111111'\n"
 STRANGER = 54321  # a user with no other process
 VERBS = ["serve", "bench", "config", "check", "doctor", "wal", "queue", "send", "receive", "delete", "extend", "cancel", "reschedule", "dlq", "topic", "move",
-         "peek", "explain", "top", "metrics", "replay", "errors", "version"]
+         "peek", "explain", "top", "metrics", "schedule", "replay", "errors", "version"]
 
 
 def pawl(*words, **environment):

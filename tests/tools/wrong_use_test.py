@@ -26,7 +26,7 @@ NOBODY = "127.0.0.1:1"
 # {dir} a directory.
 ROWS = [
     # no verb, or another program's
-    ("", 2, "pawl needs a verb", "serve, bench, config, check, doctor, wal, queue, send, receive, delete, extend, cancel, reschedule, dlq, topic, move, peek, explain, top, metrics, replay, errors, version"),
+    ("", 2, "pawl needs a verb", "serve, bench, config, check, doctor, wal, queue, send, receive, delete, extend, cancel, reschedule, dlq, topic, move, peek, explain, top, metrics, schedule, replay, errors, version"),
     ("wal", 2, "pawl wal needs a verb", "dump, verify, repair"),
     ("replay", 2, "pawl replay needs a verb", "start"),
     ("bench", 2, "pawl bench needs a verb", "send, receive, e2e"),
@@ -65,6 +65,19 @@ ROWS = [
     ("metrics", 2, "pawl metrics needs a verb", "ls"),
     ("metrics ls --metrics-queues x", 2, "--metrics-queues", '"x"', "0 to 100000"),
     ("metrics ls --admin {}".format(NOBODY), 1, NOBODY, "admin port"),
+    ("schedule", 2, "pawl schedule needs a verb", "next"),
+    ("schedule create", 2, 'pawl schedule has no verb "create"', "Its verbs: next"),
+    ("schedule next", 2, "pawl schedule next needs EXPRESSION or --expression"),
+    ("schedule next daily", 2, '"daily"', "rate(5 minutes)", "cron(0 9 * * ? *)"),
+    ("schedule next rate(5)", 2, 'the unit of rate is ""', "minutes"),
+    ("schedule next rate(1day)", 2, "the value of rate is", "rate(5 minutes)"),
+    ("schedule next at(2026-02-30T09:00:00)", 2, '"2026-02-30T09:00:00"', "a day and a time that exist"),
+    ("schedule next cron()", 2, "six fields", "has 0"),
+    ("schedule next at(2027-01-01T00:00:00) --zone Europe/Berln", 2, "--zone", '"Europe/Berln"', 'Did you mean "Europe/Berlin"?'),
+    ("schedule next at(2027-01-01T00:00:00) --count 0", 2, "--count", '"0"', "1 to 10000"),
+    ("schedule next at(2027-01-01T00:00:00) --from noon", 2, "--from", '"noon"', "2026-11-22T10:00:00Z"),
+    ("schedule next at(2027-01-01T00:00:00) --nonexistent later", 2, "--nonexistent", '"later"', "next or skip"),
+    ("cron", 2, '"cron"', "pawl schedule next"),
     ("dlq", 2, "pawl dlq needs a verb", "ls, show, redrive, tasks, cancel"),
     ("dlq show", 2, "pawl dlq show needs QUEUE or --queue"),
     ("dlq show q -n 0", 2, "--count", '"0"', "1 to 1000000"),

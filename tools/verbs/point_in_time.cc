@@ -44,18 +44,29 @@ std::optional<std::int64_t> point_in_time(std::string_view text, std::int64_t no
   return time && time->ms > 0 ? std::optional(time->ms) : std::nullopt;
 }
 
+std::string check_point_in_time(const std::string& text) {
+  if (point_in_time(text, wall_clock_ms())) return {};
+  return fmt::format(
+      "\"{}\" is not a time after 1970. Write it in UTC as 2026-11-22T10:00:00Z, or as an age: "
+      "90s, 15m, 2h or 3d.",
+      text);
+}
+
 std::string time_text(std::int64_t ms) {
   constexpr std::int64_t year_10000_ms =
       253'402'300'800 * second_ms;  // a text has four digits for the year
   ms = std::clamp<std::int64_t>(ms, 0, year_10000_ms - 1);
-  const std::chrono::sys_time<std::chrono::milliseconds> time{std::chrono::milliseconds(ms)};
+  const std::chrono::local_seconds time(std::chrono::seconds(ms / second_ms));
+  return fmt::format("{}.{:03}Z", clock_text(time), ms % second_ms);
+}
+
+std::string clock_text(std::chrono::local_seconds time) {
   const auto midnight = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date(midnight);
   const std::chrono::hh_mm_ss clock(time - midnight);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()),
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()),
                      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
-                     clock.subseconds().count());
+                     clock.hours().count(), clock.minutes().count(), clock.seconds().count());
 }
 
 }  // namespace pawl

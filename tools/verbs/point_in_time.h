@@ -5,6 +5,7 @@
 // Source: RFC 3339, as proto/text/timestamp.h reads it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,6 +16,9 @@ namespace pawl {
 std::int64_t wall_clock_ms();
 // Empty for any other text, and for a time not after 1970-01-01T00:00:00Z.
 std::optional<std::int64_t> point_in_time(std::string_view text, std::int64_t now);
+// The error text for a flag whose value point_in_time() refuses; empty: it is accepted.
+std::string check_point_in_time(const std::string& text);
 std::string time_text(std::int64_t ms);
+std::string clock_text(std::chrono::local_seconds time);  // 2026-11-22T10:00:00
 
 }  // namespace pawl

@@ -45,14 +45,6 @@ struct ReplayRequest {
 
 // --- checks of flags: each returns an error text, or an empty one ---
 
-std::string check_time(const std::string& text) {
-  if (point_in_time(text, wall_clock_ms())) return {};
-  return fmt::format(
-      "\"{}\" is not a time after 1970. Write it in UTC as 2026-11-22T10:00:00Z, or as an age: "
-      "90s, 15m, 2h or 3d.",
-      text);
-}
-
 std::string check_destination(const std::string& text) {
   if (!text.contains("://")) return {};
   return fmt::format(
@@ -155,10 +147,10 @@ int print_number(std::string_view response, std::string_view name) {
   return exit_ok;
 }
 
-// The time of a flag that check_time() has accepted.
+// The time of a flag that check_point_in_time() has accepted.
 std::int64_t time_of(const std::string& text, std::int64_t now) {
   const std::optional<std::int64_t> time = point_in_time(text, now);
-  CHECK(time.has_value(), "check_time() accepts \"{}\"", text);
+  CHECK(time.has_value(), "check_point_in_time() accepts \"{}\"", text);
   return *time;
 }
 
@@ -236,10 +228,10 @@ void add_range(Verb action, ReplayRequest& asked) {
               "Start of the time range: 2026-11-22T10:00:00Z, or 90s, 15m, 2h or 3d ago (default: "
               "the oldest retained message)")
       .value_name("TIME")
-      .check(check_time);
+      .check(check_point_in_time);
   action.option("--to", asked.to, "End of the time range (default: now)")
       .value_name("TIME")
-      .check(check_time);
+      .check(check_point_in_time);
 }
 
 }  // namespace
