@@ -145,7 +145,7 @@ def nearest(year, month, day):
 def random_days(luck):
     """Texts of day-of-month and day-of-week, and a function from year, month and last day to the days."""
     kind = luck.choice("dddwwwLNWKlh")
-    number, weekday, nth = luck.randint(1, 31), luck.randint(1, 7), luck.randint(1, 5)
+    number, weekday, nth = luck.choice((1, 31, luck.randint(1, 31))), luck.randint(1, 7), luck.randint(1, 5)
     of_week = lambda year, month, day: (calendar.weekday(year, month, day) + 1) % 7 + 1
     if kind == "d":
         text, values = random_values(luck, 1, 31)
