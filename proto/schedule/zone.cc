@@ -131,10 +131,7 @@ local_seconds Zone::local(Instant instant) const {
 Zone::Moment Zone::moment(local_seconds local) const {
   const absl::TimeZone::TimeInfo info = rules_->zone.At(civil_time(local));
   const bool exists = info.kind != absl::TimeZone::TimeInfo::SKIPPED;
-  const Instant instant = instant_of(exists ? info.pre : info.trans);
-  CHECK(!exists || this->local(instant) == local, "{} has two local times for {} ms", name(),
-        instant.ms);
-  return {instant, exists};
+  return {instant_of(exists ? info.pre : info.trans), exists};
 }
 
 std::chrono::seconds Zone::offset(Instant instant) const {

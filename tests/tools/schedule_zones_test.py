@@ -26,6 +26,11 @@ AROUND = 4 * 3600
 MACHINES = ("localtime", "posixrules")  # settings of a machine, which pawl does not take for zones
 
 
+def setUpModule():
+    if not FIRES.exists():
+        raise AssertionError(f"{FIRES} is not built: cmake --build {PAWL.parent} --target schedule_fires")
+
+
 def offset_at(zone, instant):
     """The seconds by which local time is ahead of UTC."""
     return int((EPOCH + datetime.timedelta(seconds=instant)).astimezone(zone).utcoffset().total_seconds())
@@ -63,7 +68,7 @@ def expected(zone, change, skip):
 
 
 def fires_of(questions):
-    """Answers of the program for (zone, next or skip, seconds after which, number, expression)."""
+    """Answers of schedule_fires for (zone, next or skip, seconds after which, number, expression)."""
     lines = "".join(f"{zone}\t{mode}\t{after * 1000} {count}\t{expression}\n" for zone, mode, after, count, expression in questions)
     done = subprocess.run([FIRES], input=lines, capture_output=True, text=True, timeout=120, check=True)
     answers = done.stdout.splitlines()
