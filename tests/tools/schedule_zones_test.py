@@ -36,6 +36,15 @@ def offset_at(zone, instant):
     return int((EPOCH + datetime.timedelta(seconds=instant)).astimezone(zone).utcoffset().total_seconds())
 
 
+def zone_names():
+    return sorted(zoneinfo.available_timezones() - set(MACHINES))
+
+
+def bytes_of(name):
+    """The file of a zone; aliases have the same one."""
+    return next(pathlib.Path(folder, name) for folder in zoneinfo.TZPATH if pathlib.Path(folder, name).exists()).read_bytes()
+
+
 def changes_of(zone, begin=BEGIN, end=END):
     """The instants at which the offset changes: a week's search, then bisection."""
     found = []
@@ -80,12 +89,12 @@ def fires_of(questions):
 
 class Zones(unittest.TestCase):
     def test_fires_around_each_change_are_those_of_python(self):
-        names = sorted(zoneinfo.available_timezones() - set(MACHINES))
+        names = zone_names()
         self.assertGreaterEqual(len(names), 400)
-        changes, known = {}, {}  # aliases have the same file
+        changes, known = {}, {}
         questions, wanted, last = [], [], 0
         for name in names:
-            file = next(pathlib.Path(folder, name) for folder in zoneinfo.TZPATH if pathlib.Path(folder, name).exists()).read_bytes()
+            file = bytes_of(name)
             if file not in known:
                 zone = zoneinfo.ZoneInfo(name)
                 found = changes_of(zone)
@@ -102,6 +111,20 @@ class Zones(unittest.TestCase):
         differs = sum(a != b for a, b in zip(wanted[::2], wanted[1::2]))
         self.assertGreater(differs, 3000, "gaps, in which next and skip differ")
         print(f"schedule: {len(names)} zones, {changing} with changes; {len(questions)} changes compared, {sum(map(len, wanted))} fires")
+
+    def test_there_are_no_other_changes(self):
+        """Each Sunday noon of all years, in every zone."""
+        noons = [datetime.datetime(2020, 1, 5, 12) + datetime.timedelta(weeks=week) for week in range(1096)]
+        self.assertEqual(noons[-1].year, 2040)
+        known, questions, wanted = {}, [], []
+        for name in zone_names():
+            file, zone = bytes_of(name), zoneinfo.ZoneInfo(name)
+            if file not in known:
+                known[file] = [int(noon.replace(tzinfo=zone).timestamp()) for noon in noons]
+            questions.append((name, "next", BEGIN, len(noons) + 1, "cron(0 12 ? * 1 2020-2040)"))
+            wanted.append(known[file])
+        wrong = [question for question, fires, right in zip(questions, fires_of(questions), wanted, strict=True) if fires != right]
+        self.assertEqual(wrong, [])
 
     def test_known_changes_are_among_them(self):
         """The search itself: zones in which it is easy to miss a change."""
