@@ -91,6 +91,7 @@ bool Expiry::move_older(Queue& queue, std::size_t& left, Instant now, Effects& e
     seq = queue.index.first_from(seq + 1);
   }
   const bool more = seq != 0 && seq < below;
+  CHECK(below <= queue.next_seq, "below {} of {} sent", below, queue.next_seq);
   queue.expired = std::max(queue.expired, more ? seq : below);
   queue.swept = std::max(queue.swept, queue.expired);
   if (!more) queue.times.expire(now, retention);

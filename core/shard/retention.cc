@@ -39,6 +39,7 @@ void Retention::arm_retention(Queue& queue, Instant due) {
 // --- times to live ---
 
 void Retention::ends_at(Queue& queue, Seq seq, Instant end) {
+  CHECK(!queue.index.find(seq).absent() || queue.config == nullptr, "seq {} is gone", seq);
   if (MUTANT(forget_time_to_live)) return;
   ttl_ends_of(queue).add(end, seq, queue.all_there());
   arm_retention(queue);

@@ -97,6 +97,8 @@ bool Returns::expire(Queue& queue, Seq seq, Ended ended, Instant now, Effects& e
     delete_expired(queue, seq, effects);
     return true;
   }
+  CHECK(!indexed.is_slot() || state_.slots[indexed.slot()].seq == seq, "seq {} is in a wrong slot",
+        seq);
   const bool can_move = state != State::sent && transfers_.may_transfer();
   if (!kept && !can_move) return false;
   const std::uint32_t row = states_.slot_for(queue, seq, indexed);
@@ -111,6 +113,8 @@ bool Returns::expire(Queue& queue, Seq seq, Ended ended, Instant now, Effects& e
 }
 
 void Returns::delete_expired(Queue& queue, Seq seq, Effects& effects) {
+  CHECK(seq >= queue.low && seq < queue.next_seq, "seq {} of {} to {}", seq, queue.low,
+        queue.next_seq);
   states_.erase(queue, seq, effects.freed);
   effects.deletes.push_back({queue.id, seq});
   state_.statistics.leave(queue, QueueCounter::expired);
