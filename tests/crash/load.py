@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""4 producers, 4 consumers and 2 planners with a ledger of acknowledged requests, on a server that
-restarts. A planner sends delayed messages, and cancels and reschedules them by their ids.
+"""4 producers, 4 consumers, 2 planners and a sender of messages that expire, with a ledger of
+acknowledged requests, on a server that restarts. A planner sends delayed messages, and cancels and
+reschedules them by their ids. Messages that expire must all come to their dead-letter queue.
 
 At the end the queues are drained and the ledger is checked:
 
@@ -9,6 +10,7 @@ At the end the queues are drained and the ledger is checked:
   foreign   a delivered body differs from every body that was sent
   early     a receive that began after the acknowledgement of a delay, or of a new delivery time,
             delivered the message before that time
+  unasked   a dead letter does not say that it expired
 """
 
 import collections
@@ -28,6 +30,8 @@ from pawl_server import Arm64Pawl, Pawl  # noqa: E402, F401
 PRODUCERS = CONSUMERS = 4
 PLANNERS = 2
 QUEUES = 6
+DEAD_LETTERS = QUEUES  # the queue to which messages go from EXPIRING when they expire
+EXPIRING = QUEUES + 1  # nobody receives from it
 VISIBILITY_SECONDS = 2
 BACKLOG_MAX = 20_000  # producers pause above it, so that the final drain takes seconds
 DRAIN_SECONDS = 60
@@ -93,6 +97,7 @@ class Ledger:
         self.foreign = []
         self.not_before = {}  # body -> (time of the acknowledgement, earliest delivery)
         self.early = []
+        self.unasked = []
         self.planned = collections.Counter()  # cancelled, gone, in flight, rescheduled
 
     def backlog(self):
@@ -181,6 +186,12 @@ class Load:
         for number in range(QUEUES):
             client.call("CreateQueue", QueueName=f"crash-{number}",
                         Attributes={"VisibilityTimeout": str(VISIBILITY_SECONDS)})
+        client.call("CreateQueue", QueueName=f"crash-{DEAD_LETTERS}",
+                    Attributes={"VisibilityTimeout": str(VISIBILITY_SECONDS), "x-retention-from": "move"})
+        target = f"arn:aws:sqs:us-east-1:000000000000:crash-{DEAD_LETTERS}"
+        client.call("CreateQueue", QueueName=f"crash-{EXPIRING}", Attributes={
+            "x-dlq-on-expiry": "true", "x-message-ttl": "2",
+            "RedrivePolicy": json.dumps({"deadLetterTargetArn": target, "maxReceiveCount": 9})})
 
     def start_workers(self):
         client = Client(self)
@@ -193,6 +204,7 @@ class Load:
             workers.append((self.consume(f"c{i}"), self.random.random()))
         for i in range(PLANNERS):
             workers.append((self.plan(f"d{i}"), self.random.random()))
+        workers.append((self.let_expire, self.random.random()))
         self.threads = [threading.Thread(target=self.work, args=worker, daemon=True) for worker in workers]
         for thread in self.threads:
             thread.start()
@@ -231,7 +243,7 @@ class Load:
 
     def consume(self, _name):
         def step(client, luck, _number):
-            queue = luck.randrange(QUEUES)
+            queue = luck.randrange(QUEUES + 1)
             messages = self.receive(client, queue, wait=luck.choice((0, 0, 1)))
             keep = luck.random() < 0.1  # some messages time out and are delivered again
             if messages and not keep:
@@ -257,12 +269,17 @@ class Load:
                 self.reschedule(client, queue, identity, body, luck.choice((0, 1, 2)))
         return step
 
+    def let_expire(self, client, luck, number):
+        bodies = [body_of(f"e-{number}-{i}-q{EXPIRING}-", 100) for i in range(10)]
+        self.send(client, EXPIRING, bodies, life=luck.choice(("50ms", "500ms", "1s", "1m")))
+        time.sleep(0.02)
+
     # --- requests that the ledger records ---
 
     def queue_url(self, number):
         return f"http://localhost/000000000000/crash-{number}"
 
-    def send(self, client, queue, bodies):
+    def send(self, client, queue, bodies, life=None):
         with self.ledger.lock:
             self.ledger.sends_tried.update(bodies)
         if len(bodies) == 1:
@@ -270,6 +287,8 @@ class Load:
             acked = bodies
         else:
             entries = [{"Id": str(i), "MessageBody": body} for i, body in enumerate(bodies)]
+            for entry in entries if life else []:
+                entry["MessageSystemAttributes"] = {"x-ttl": {"DataType": "String", "StringValue": life}}
             answer = client.call("SendMessageBatch", QueueUrl=self.queue_url(queue), Entries=entries)
             acked = [bodies[int(entry["Id"])] for entry in answer["Successful"]]
         with self.ledger.lock:
@@ -322,8 +341,12 @@ class Load:
     def receive(self, client, queue, wait):
         asked_at = time.monotonic()
         answer = client.call("ReceiveMessage", QueueUrl=self.queue_url(queue), MaxNumberOfMessages=10,
-                             WaitTimeSeconds=wait)
+                             WaitTimeSeconds=wait, MessageSystemAttributeNames=["x-dead-letter-reason"])
         messages = answer.get("Messages", [])
+        if queue == DEAD_LETTERS:
+            self.ledger.planned["expired"] += len(messages)
+            self.ledger.unasked += [message["Body"] for message in messages
+                                    if message.get("Attributes", {}).get("x-dead-letter-reason") != "expired"]
         for message in messages:
             self.ledger.delivered(message["Body"], asked_at)
         return messages
@@ -357,7 +380,7 @@ class Load:
         deadline = time.monotonic() + DRAIN_SECONDS
         quiet_since = time.monotonic()
         while time.monotonic() < deadline and time.monotonic() - quiet_since < VISIBILITY_SECONDS + 2:
-            for queue in range(QUEUES):
+            for queue in range(QUEUES + 1):
                 try:
                     while messages := self.receive(client, queue, wait=0):
                         quiet_since = time.monotonic()
@@ -375,7 +398,7 @@ class Load:
         client = Client(self)
         lost = self.drain(client)
         self.restart()
-        after_restart = 0 if lost else sum(len(self.receive(client, queue, wait=0)) for queue in range(QUEUES))
+        after_restart = 0 if lost else sum(len(self.receive(client, queue, wait=0)) for queue in range(QUEUES + 1))
         self.unreachable()
         self.stopped |= self.pawl.stop()
         client.close()
@@ -384,6 +407,7 @@ class Load:
             "acknowledged deletes seen again": len(self.ledger.returned),
             "foreign bodies": len(self.ledger.foreign),
             "deliveries before their time": len(self.ledger.early),
+            "dead letters without their reason": len(self.ledger.unasked),
             "messages after the drain": after_restart,
             "exit code after SIGTERM": self.stopped,
         }
@@ -395,7 +419,7 @@ class Load:
         for name, count in checks.items():
             print(f"{'ok' if count == 0 else 'FAILED':7} {name}: {count}")
         examples = {"lost, with the life that acknowledged it": [f"{ledger.sends_acked[body]} {body}" for body in sorted(lost)],
-                    "returned": ledger.returned, "foreign": ledger.foreign, "early": ledger.early, "refused": self.refused}
+                    "returned": ledger.returned, "foreign": ledger.foreign, "early": ledger.early, "unasked": ledger.unasked, "refused": self.refused}
         for name, found in examples.items():
             for example in found[:5]:
                 print(f"  {name}: {str(example)[:200]}")
@@ -408,7 +432,8 @@ class Load:
         ledger = self.ledger
         return (f"{len(ledger.sends_acked)} sends acked, {len(lost)} lost, {len(ledger.deletes_acked)} deletes acked, "
                 f"{len(ledger.returned)} seen again, {ledger.planned['cancelled']} cancelled, "
-                f"{ledger.planned['rescheduled']} rescheduled, {len(ledger.early)} early")
+                f"{ledger.planned['rescheduled']} rescheduled, {len(ledger.early)} early, "
+                f"{ledger.planned['expired']} dead letters that expired")
 
 
 def body_of(label, size):
