@@ -56,11 +56,12 @@ struct Row {
   Attribute attribute{};
   std::int64_t min = 0, max = 0;
   Fifo fifo = Fifo::either;
-  std::array<std::string_view, 3> words = {};  // the values of a choice, by number
+  std::array<std::string_view, 3> words = {};  // the values of a choice, by number; for errors
   bool ours = false;                           // pawl's own: not shown while it is 0
 };
 
 using A = Attribute;
+constexpr std::array<std::string_view, 3> truth_words = {"false", "true"};
 constexpr Row choice(std::string_view name, A attribute, std::string_view no,
                      std::string_view yes) {
   return {
@@ -106,6 +107,10 @@ constexpr Row table[] = {
                 visibility_max.ms / 1000),
     {"x-attributes", RowKind::choice, A::attribute_channel, 0, 1, Fifo::either,
      attribute_channel_words, true},
+    own_seconds("x-message-ttl", A::message_ttl, 1, time_to_live_max.ms / 1000),
+    {"x-dlq-on-expiry", RowKind::truth, A::dlq_on_expiry, 0, 1, Fifo::either, truth_words, true},
+    {"x-retention-from", RowKind::choice, A::retention_from, 0, 1, Fifo::either,
+     retention_from_words, true},
 };
 static_assert(std::size(table) <= 32);
 

@@ -33,6 +33,9 @@ constexpr Attribute attributes[] = {
     Attribute::max_delay,
     Attribute::max_visibility,
     Attribute::attribute_channel,
+    Attribute::message_ttl,
+    Attribute::dlq_on_expiry,
+    Attribute::retention_from,
     Attribute::policy,
     Attribute::redrive_policy,
     Attribute::redrive_allow_policy,
@@ -97,6 +100,9 @@ TEST_F(QueueAttributesTest, AreWrittenAsTheyAreRead) {
       {"x-max-delay",               "172800",              Attribute::max_delay                  },
       {"x-max-visibility",          "86400",               Attribute::max_visibility             },
       {"x-attributes",              "message",             Attribute::attribute_channel          },
+      {"x-message-ttl",             "30",                  Attribute::message_ttl                },
+      {"x-dlq-on-expiry",           "true",                Attribute::dlq_on_expiry              },
+      {"x-retention-from",          "move",                Attribute::retention_from             },
       {"ContentBasedDeduplication", "true",                Attribute::content_based_deduplication},
       {"DeduplicationScope",        "messageGroup",        Attribute::deduplication_scope        },
   };
@@ -162,6 +168,9 @@ TEST_F(QueueAttributesTest, OfPawlTakeDurations) {
       {"x-max-visibility",   "0",      0         },
       {"x-replay-retention", "2h",     7'200     },
       {"x-lag-target",       "15m",    900       },
+      {"x-message-ttl",      "1",      1         },
+      {"x-message-ttl",      "14d",    1'209'600 },
+      {"x-message-ttl",      "0",      0         },
   };
   for (const auto& c : cases) {
     const auto changes = read(c.name, c.value);
@@ -182,6 +191,29 @@ TEST_F(QueueAttributesTest, OfPawlTakeDurations) {
   read("x-attributes", "body");
   EXPECT_TRUE(refusal_.text.ends_with("It is one of system, message.")) << refusal_.text;
   EXPECT_EQ(allowed_values("x-max-delay"), "1 to 63244800 seconds, or 0");
+  for (const char* bad : {"500ms", "15d", "1209601"}) {
+    read("x-message-ttl", bad);
+    EXPECT_TRUE(refusal_.text.contains("whole seconds from 1 to 1209600")) << refusal_.text;
+  }
+}
+
+TEST_F(QueueAttributesTest, OfExpiryAreNotShownUntilTheyAreSet) {
+  for (const Attribute a :
+       {Attribute::message_ttl, Attribute::dlq_on_expiry, Attribute::retention_from})
+    EXPECT_EQ(text_of(a, queue_), "") << name_of(a);
+  EXPECT_EQ(read("x-dlq-on-expiry", "FALSE").size(), 1u) << refusal_.text;
+  EXPECT_EQ(read("x-retention-from", "send").size(), 1u) << refusal_.text;
+  for (const char* bad : {"", "1", "yes"}) {
+    read("x-dlq-on-expiry", bad);
+    EXPECT_EQ(refusal_.text,
+              "Invalid value for the parameter x-dlq-on-expiry. Reason: It is one of false, true.");
+  }
+  for (const char* bad : {"", "Move", "first"}) {
+    read("x-retention-from", bad);
+    EXPECT_EQ(refusal_.text,
+              "Invalid value for the parameter x-retention-from. Reason: It is one of send, move.");
+  }
+  EXPECT_EQ(allowed_values("x-dlq-on-expiry"), "true or false");
 }
 
 TEST_F(QueueAttributesTest, OfLiftedLimitsAreCheckedTogether) {
