@@ -10,6 +10,7 @@
 
 #include "core/base/check.h"
 #include "core/base/format.h"
+#include "proto/text/duration.h"
 #include "proto/text/suggest.h"
 #include "proto/text/timestamp.h"
 
@@ -29,9 +30,12 @@ bool counts_seconds(std::int64_t number) {
   return number >= 1'000'000'000 && number < 100'000'000'000;
 }
 
+bool refuse_second(const MessageAttribute& given, Refusal& refusal) {
+  return refuse_own_value(given, "The message has this attribute already.", refusal);
+}
+
 bool read_not_before(const MessageAttribute& given, OwnAttributes& out, Refusal& refusal) {
-  if (out.not_before)
-    return refuse_own_value(given, "The message has this attribute already.", refusal);
+  if (out.not_before) return refuse_second(given, refusal);
   const std::string_view text = given.value;
   GivenTime time{.text = text, .time = {}};
   const char* const end = text.data() + text.size();
@@ -52,12 +56,31 @@ bool read_not_before(const MessageAttribute& given, OwnAttributes& out, Refusal&
   return true;
 }
 
+bool read_time_to_live(const MessageAttribute& given, OwnAttributes& out, Refusal& refusal) {
+  if (out.time_to_live) return refuse_second(given, refusal);
+  const std::optional<Duration> read =
+      given.kind == AttributeKind::text ? parse_duration(given.value) : std::nullopt;
+  if (read && read->ms > 0 && *read <= time_to_live_max) {
+    out.time_to_live = read;
+    return true;
+  }
+  constexpr std::int64_t days = time_to_live_max.ms / 86'400'000;
+  const std::string allowed = fmt::format(
+      "It must be 1 ms to {} days, as {}; a number alone counts seconds.", days, duration_forms);
+  const std::string_view why =
+      !read           ? ""
+      : read->ms == 0 ? "A message that expires as soon as it is visible reaches nobody. "
+                      : "It is too long. ";
+  return refuse_own_value(given, std::string(why) + allowed, refusal);
+}
+
 struct OwnAttributeRow {
   std::string_view name;
   bool (*read)(const MessageAttribute& given, OwnAttributes& out, Refusal& refusal);
 };
 constexpr OwnAttributeRow own_rows[] = {
-    {not_before_name, read_not_before},
+    {not_before_name,   read_not_before  },
+    {time_to_live_name, read_time_to_live},
 };
 // Among as many attributes as are kept, a duplicate is then seen.
 static_assert(std::size(own_rows) + 1 < message_attributes_max);

@@ -4,8 +4,10 @@
 // among the message attributes, which clients pass on that know no others.
 //
 //   x-not-before   2026-12-24T18:00:00Z, or milliseconds since 1970: no delivery before that time
+//   x-ttl          30s: the message expires so long after it becomes visible
 //
 // Units:  times of the wall clock.
+// Limits: x-ttl is 1 ms to time_to_live_max.
 // Errors: InvalidParameterValue, with the value and what is allowed.
 // Owner:  OwnAttributes points into the request.
 #pragma once
@@ -30,9 +32,11 @@ struct GivenTime {
 // The own attributes of one message.
 struct OwnAttributes {
   std::optional<GivenTime> not_before;
+  std::optional<Duration> time_to_live;  // not 0
 };
 
 inline constexpr std::string_view not_before_name = "x-not-before";
+inline constexpr std::string_view time_to_live_name = "x-ttl";
 
 bool is_own_attribute(std::string_view name);
 

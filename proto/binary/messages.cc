@@ -68,7 +68,7 @@ bool read_delay(const BinaryCallState& s, const BinaryArguments& call, std::uint
   return true;
 }
 
-// Checks one message by SQS's rules, and sets its delay.
+// Checks one message by SQS's rules, and sets its delay and its time to live.
 Status check(const BinaryCallState& s, const BinaryArguments& call, std::uint32_t delay_ms,
              SendEntry& entry) {
   const QueueConfig& queue = *call.opened;
@@ -83,6 +83,7 @@ Status check(const BinaryCallState& s, const BinaryArguments& call, std::uint32_
   if (queue.takes_own_among_attributes() && !read_own_among(content.attributes, own))
     return Status::bad_attributes;
   if (!read_delay(s, call, delay_ms, own, entry.delay)) return Status::invalid;
+  if (own && own->time_to_live) entry.time_to_live = *own->time_to_live;
   const std::size_t size = content.body.size() + attributes_size(content.attributes);
   if (size > static_cast<std::size_t>(size_max)) return Status::too_large;
   if (check_text(content.body) != TextFault::none) return Status::bad_text;

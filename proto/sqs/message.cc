@@ -267,6 +267,7 @@ bool check_message(const SqsInput& input, const SqsEntryInput& entry, const SqsS
                   .dedup_id = message.dedup_id,
                   .body_md5 = &message.body_md5};
   send.delay = delay;
+  if (own && own->time_to_live) send.time_to_live = *own->time_to_live;
   return true;
 }
 

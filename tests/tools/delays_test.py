@@ -139,8 +139,8 @@ class Delays(Verbs):
         url, fifo = self.queue(), self.queue("q.fifo", FifoQueue="true", ContentBasedDeduplication="true")
         self.refusal(self.post, "DelaySeconds must be >= 0 and <= 900.", url=url, DelaySeconds=901)
         self.refusal(self.post, "not valid for this queue type", url=fifo, MessageGroupId="g", DelaySeconds=1)
-        self.refusal(self.post, "'x-ttl' is invalid. There are AWSTraceHeader, x-not-before.", url=url,
-                     MessageSystemAttributes={"x-ttl": {"DataType": "String", "StringValue": "1"}})
+        self.refusal(self.post, "'x-priority' is invalid. There are AWSTraceHeader, x-not-before, x-ttl.", url=url,
+                     MessageSystemAttributes={"x-priority": {"DataType": "String", "StringValue": "1"}})
         self.refusal(self.bodies, "Must be >= 0 and <= 43200, if provided.", url=url, VisibilityTimeout=43201)
         self.refusal(self.post, "only where x-max-delay is set", url=fifo, MessageGroupId="g",
                      MessageSystemAttributes=not_before(in_utc(60)))
@@ -184,7 +184,7 @@ class Delays(Verbs):
                 self.refusal(self.post, *words, url=url, **members)
         self.post(url, "now", MessageSystemAttributes=not_before(0), DelaySeconds=0)
         self.assertEqual(self.bodies(url), ["now"])
-        self.post(url, "as ever", MessageAttributes={name: {"DataType": "String", "StringValue": "1"} for name in ("X-Request-Id", "x-ttl")})
+        self.post(url, "as ever", MessageAttributes={name: {"DataType": "String", "StringValue": "1"} for name in ("X-Request-Id", "x-priority")})
         self.assertEqual(self.counts(url), (0, 1, 1), "the queue delays it")
         self.sqs.set_queue_attributes(QueueUrl=url, Attributes={"x-max-delay": "1d"})
         self.refusal(self.post, "waits at most 86400 s, its x-max-delay.", "or raise x-max-delay", url=url,

@@ -21,6 +21,15 @@ class OwnAttributesTest : public testing::Test {
     EXPECT_EQ(good, own_ && own_->not_before);
     return good;
   }
+  // The time to live in milliseconds; -1: refused.
+  std::int64_t time_to_live(std::string_view value, AttributeKind kind = AttributeKind::text) {
+    refusal_.clear();
+    own_.reset();
+    const bool good = read_own_attribute({"x-ttl", "String", kind, value}, own_, refusal_);
+    EXPECT_EQ(good, !refusal_) << refusal_.text;
+    EXPECT_EQ(good, own_ && own_->time_to_live);
+    return good ? own_->time_to_live->ms : -1;
+  }
   // The delay in milliseconds; -1: refused.
   std::int64_t delay(std::string_view value) {
     Duration out{-1};
@@ -38,11 +47,13 @@ class OwnAttributesTest : public testing::Test {
 
 TEST_F(OwnAttributesTest, AreKnownByTheirNames) {
   EXPECT_TRUE(is_own_attribute("x-not-before"));
+  EXPECT_TRUE(is_own_attribute("x-ttl"));
   for (const char* other :
-       {"", "x-", "X-Not-Before", "x-not-befor", "x-request-id", "AWSTraceHeader"})
+       {"", "x-", "X-Not-Before", "x-not-befor", "x-request-id", "AWSTraceHeader", "X-TTL"})
     EXPECT_FALSE(is_own_attribute(other)) << other;
   EXPECT_EQ(own_attribute_hint("x-notbefore"), R"( Did you mean "x-not-before"?)");
-  EXPECT_EQ(own_attribute_hint("x-colour"), " There are AWSTraceHeader, x-not-before.");
+  EXPECT_EQ(own_attribute_hint("x-colour"), " There are AWSTraceHeader, x-not-before, x-ttl.");
+  EXPECT_EQ(own_attribute_hint("x-tll"), R"( Did you mean "x-ttl"?)");
   EXPECT_EQ(own_attribute_hint("not-before"), "") << "not a name of pawl's kind";
 }
 
@@ -78,6 +89,45 @@ TEST_F(OwnAttributesTest, HaveOneValue) {
   ASSERT_TRUE(read("0"));
   EXPECT_FALSE(
       read_own_attribute({not_before_name, "String", AttributeKind::text, "1"}, own_, refusal_));
+  EXPECT_TRUE(refusal_.text.contains("The message has this attribute already.")) << refusal_.text;
+}
+
+TEST_F(OwnAttributesTest, LimitTheLifeOfAMessage) {
+  EXPECT_EQ(time_to_live("1ms"), 1);
+  EXPECT_EQ(time_to_live("1500ms"), 1'500);
+  EXPECT_EQ(time_to_live("30"), 30'000) << "a number alone counts seconds";
+  EXPECT_EQ(time_to_live("2h"), 7'200'000);
+  EXPECT_EQ(time_to_live("14d"), 1'209'600'000);
+  EXPECT_EQ(time_to_live("1209600000ms"), 1'209'600'000);
+}
+
+TEST_F(OwnAttributesTest, RefuseWhatIsNoTimeToLive) {
+  const struct {
+    const char *value, *why;
+  } cases[] = {
+      {"",             ""                                                                },
+      {"soon",         ""                                                                },
+      {"-1",           ""                                                                },
+      {"1.5s",         ""                                                                },
+      {"30 s",         ""                                                                },
+      {"2w",           ""                                                                },
+      {"0",            "A message that expires as soon as it is visible reaches nobody. "},
+      {"0ms",          "A message that expires as soon as it is visible reaches nobody. "},
+      {"15d",          "It is too long. "                                                },
+      {"1209600001ms", "It is too long. "                                                },
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(time_to_live(c.value), -1) << c.value;
+    EXPECT_EQ(refusal_.fault, SqsFault::invalid_parameter_value);
+    EXPECT_EQ(refusal_.text, "Value " + std::string(c.value) +
+                                 " for the attribute x-ttl is invalid. Reason: " + c.why +
+                                 "It must be 1 ms to 14 days, as 250ms, 90s, 15m, 2h or 3d; a "
+                                 "number alone counts seconds.");
+  }
+  EXPECT_EQ(time_to_live("30", AttributeKind::bytes), -1);
+  EXPECT_TRUE(refusal_.text.starts_with("Value (binary) for the attribute x-ttl")) << refusal_.text;
+  ASSERT_EQ(time_to_live("30"), 30'000);
+  EXPECT_FALSE(read_own_attribute({"x-ttl", "String", AttributeKind::text, "30"}, own_, refusal_));
   EXPECT_TRUE(refusal_.text.contains("The message has this attribute already.")) << refusal_.text;
 }
 

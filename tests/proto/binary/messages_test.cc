@@ -146,6 +146,22 @@ TEST_F(BinarySessionTest, TakesATimeInTheSystemAttributes) {
   EXPECT_EQ(sends[2].delay, Duration{0});
 }
 
+TEST_F(BinarySessionTest, TakesATimeToLiveInTheSystemAttributes) {
+  const std::uint32_t q = greet_and_open();
+  const auto living = [](std::string_view time) {
+    return entry("a", {}, attribute("x-ttl", "String", time));
+  };
+  ASSERT_EQ(
+      begin(BinaryOp::send,
+            batch({living("1500ms"), living("0"), living("15d"), living("soon"), entry("a")}), q),
+      Next::route);
+  const auto& sends = call_.request().sends;
+  ASSERT_EQ(sends.size(), 2u);
+  EXPECT_EQ(sends[0].time_to_live, milliseconds(1'500));
+  EXPECT_EQ(sends[0].content.system, attribute("x-ttl", "String", "1500ms"));
+  EXPECT_EQ(sends[1].time_to_live, Duration{0});
+}
+
 TEST_F(BinarySessionTest, DoesNotRouteABatchWithNothingGoodInIt) {
   const std::uint32_t q = greet_and_open();
   ASSERT_EQ(begin(BinaryOp::send, batch({entry("")}), q), Next::respond);

@@ -230,6 +230,31 @@ TEST_F(SqsMessageTest, WaitsForATime) {
             "DelaySeconds too, with value n. Send one of both.");
 }
 
+TEST_F(SqsMessageTest, LivesForATime) {
+  ASSERT_EQ(check(), F::none) << refusal_.text;
+  EXPECT_EQ(send_.time_to_live, Duration{0}) << "that of the queue";
+  add_system("x-ttl", "Number", "30");
+  ASSERT_EQ(check(), F::none) << refusal_.text;
+  EXPECT_EQ(send_.time_to_live, seconds(30));
+  EXPECT_EQ(send_.delay, queue_default);
+  EXPECT_TRUE(send_.content.system.contains("x-ttl"));
+  add_system("x-not-before", "String", "2026-12-24T18:01:00Z");
+  ASSERT_EQ(check(), F::none) << refusal_.text;
+  EXPECT_EQ(send_.time_to_live, seconds(30)) << "both, in any order";
+  EXPECT_EQ(send_.delay, milliseconds(60'001));
+  drop_attributes();
+  add_system("x-ttl", "String", "0");
+  EXPECT_EQ(check(), F::invalid_parameter_value);
+  EXPECT_TRUE(refusal_.text.contains("reaches nobody")) << refusal_.text;
+  make_fifo();
+  set(M::group_id, "g");
+  set(M::deduplication_id, "d");
+  drop_attributes();
+  add_system("x-ttl", "String", "2h");
+  ASSERT_EQ(check(), F::none) << refusal_.text;
+  EXPECT_EQ(send_.time_to_live, seconds(7'200));
+}
+
 TEST_F(SqsMessageTest, HasADigestOfTheSystemAttributesThatItsSenderGave) {
   const auto digest_of = [](std::initializer_list<MessageAttribute> all) {
     std::string encoded;
@@ -264,22 +289,23 @@ TEST_F(SqsMessageTest, NamesWrongSystemAttributes) {
     const char *name, *type, *value, *text;
   } cases[] = {
       {"x-not-befor",    "String", "1",
-       R"(Message system attribute name 'x-not-befor' is invalid. Did you mean "x-not-before"?)"  },
-      {"x-ttl",          "String", "1",
-       "Message system attribute name 'x-ttl' is invalid. There are AWSTraceHeader, x-not-before."},
-      {"Other",          "String", "1",    "Message system attribute name 'Other' is invalid."    },
+       R"(Message system attribute name 'x-not-befor' is invalid. Did you mean "x-not-before"?)"},
+      {"x-colour",       "String", "1",
+       "Message system attribute name 'x-colour' is invalid. There are AWSTraceHeader, "
+       "x-not-before, x-ttl."                                                                   },
+      {"Other",          "String", "1",    "Message system attribute name 'Other' is invalid."  },
       {"x-not-before",   "Binary", "1",
        "The type of message (system) attribute 'x-not-before' is invalid. You must use only the "
-       "following supported type prefixes: Number, String."                                       },
+       "following supported type prefixes: Number, String."                                     },
       {"AWSTraceHeader", "Number", "1",
        "The type of message (system) attribute 'AWSTraceHeader' is invalid. You must use only the "
-       "following supported type prefixes: String."                                               },
+       "following supported type prefixes: String."                                             },
       {"x-not-before",   "String", "",
        "The message (system) attribute 'x-not-before' must contain a non-empty message attribute "
-       "value."                                                                                   },
+       "value."                                                                                 },
       {"x-not-before",   "String", "soon",
        "Value soon for the attribute x-not-before is invalid. Reason: It must be a time with an "
-       "offset, as 2026-12-24T18:00:00Z, or milliseconds since 1970."                             },
+       "offset, as 2026-12-24T18:00:00Z, or milliseconds since 1970."                           },
   };
   for (const auto& c : cases) {
     drop_attributes();
@@ -299,12 +325,15 @@ TEST_F(SqsMessageTest, NamesWrongSystemAttributes) {
 TEST_F(SqsMessageTest, TakesOwnAttributesAmongTheOthersWhereTheQueueSaysSo) {
   add_attribute("x-not-before", "String", "2026-12-24T18:01:00Z");
   add_attribute("X-Request-Id", "String", "r");
-  add_attribute("x-ttl", "String", "soon");
+  add_attribute("x-ttl", "String", "1500ms");
+  add_attribute("x-priority", "String", "high");
   ASSERT_EQ(check(), F::none) << refusal_.text;
   EXPECT_EQ(send_.delay, queue_default) << "an ordinary attribute";
+  EXPECT_EQ(send_.time_to_live, Duration{0});
   queue_.apply({Attribute::attribute_channel, 1, {}});
   ASSERT_EQ(check(), F::none) << refusal_.text;
   EXPECT_EQ(send_.delay, milliseconds(60'001));
+  EXPECT_EQ(send_.time_to_live, milliseconds(1'500));
   EXPECT_TRUE(send_.content.attributes.contains("2026-12-24T18:01:00Z")) << "delivered as sent";
   EXPECT_EQ(send_.content.system, "");
   EXPECT_FALSE(message_.has_system);

@@ -257,7 +257,7 @@ TEST_F(SqsSend, OnlyTheTraceHeaderMayBeSentAsASystemAttribute) {
       << traced.body;
   expect_error(with("x-foo", value("v")), invalid_value,
                "Message system attribute name 'x-foo' is invalid. There are AWSTraceHeader, "
-               "x-not-before.");
+               "x-not-before, x-ttl.");
   expect_error(with("foo", value("v")), invalid_value,
                "Message system attribute name 'foo' is invalid.");
   expect_error(with("AWSTraceHeader", value("1", "Number")), invalid_value,
