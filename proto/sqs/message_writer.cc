@@ -24,7 +24,9 @@ constexpr std::string_view system_names[] = {
     "MessageDeduplicationId",
     "SequenceNumber",
     "DeadLetterQueueSourceArn",
+    "x-dead-letter-reason",
     not_before_name,
+    time_to_live_name,
     times_name,
 };
 // The order is that of system_names.
@@ -38,11 +40,16 @@ enum SystemName : unsigned {
   deduplication_id,
   sequence,
   source_arn,
-  not_before,  // from here on pawl's own, not part of All
+  dead_letter_reason,  // pawl's own, as the following
+  not_before,          // from here on not part of All
+  time_to_live,
   times,
 };
 static_assert(all_system_names == (1u << not_before) - 1);
 static_assert(times + 1 == std::size(system_names));
+
+// By the number of a DeadLetterReason.
+constexpr std::string_view dead_letter_reason_words[] = {"", "expired"};
 
 std::string_view stored_system_value(const Content& content, SystemName name) {
   AttributeReader reader(content.system);
@@ -133,8 +140,13 @@ std::string_view MessageWriter::system_value(unsigned name, const Delivery& deli
       return {digits_.data(), digits_.size()};
     case source_arn:
       return arn_of_origin(content.origin);
+    case dead_letter_reason:
+      CHECK(static_cast<std::size_t>(content.reason) < std::size(dead_letter_reason_words),
+            "a dead letter of reason {}", static_cast<unsigned>(content.reason));
+      return dead_letter_reason_words[static_cast<std::size_t>(content.reason)];
     case not_before:
-      return stored_system_value(content, not_before);
+    case time_to_live:
+      return stored_system_value(content, static_cast<SystemName>(name));
     case times:
       return times_of(delivery);
   }

@@ -28,7 +28,7 @@ namespace pawl {
 // A bit for each name of a system attribute, such as SentTimestamp; 0: there is no such name.
 std::uint32_t system_name_bit(std::string_view name);
 inline constexpr std::string_view times_name = "x-times";
-inline constexpr std::uint32_t all_system_names = 0x1FF;  // those of SQS
+inline constexpr std::uint32_t all_system_names = 0x3FF;  // those of SQS, x-dead-letter-reason
 
 // The queue of the messages, and the attributes to write.
 struct MessageScope {

@@ -96,6 +96,23 @@ TEST_F(MessageWriterTest, WritesTheNamedAttributesAlone) {
   const std::string own = written(SqsForm::json, false, system_name_bit("x-not-before"));
   EXPECT_TRUE(own.ends_with(R"("Attributes":{"x-not-before":"7"}})")) << own;
   EXPECT_FALSE(written(SqsForm::json, false).contains("x-not-before")) << "All is what SQS has";
+  system.clear();
+  append_attribute(system, {"x-ttl", "String", AttributeKind::text, "1500ms"});
+  delivery_.content.system = system;
+  const std::string lives = written(SqsForm::json, false, system_name_bit("x-ttl"));
+  EXPECT_TRUE(lives.ends_with(R"("Attributes":{"x-ttl":"1500ms"}})")) << lives;
+  EXPECT_FALSE(written(SqsForm::json, false).contains("x-ttl"));
+}
+
+TEST_F(MessageWriterTest, WritesWhyADeadLetterCame) {
+  const auto reason = system_name_bit("x-dead-letter-reason");
+  EXPECT_FALSE(written(SqsForm::json, false, reason).contains("Attributes")) << "it did not expire";
+  delivery_.content.reason = DeadLetterReason::expired;
+  EXPECT_TRUE(written(SqsForm::json, false, reason)
+                  .ends_with(R"("Attributes":{"x-dead-letter-reason":"expired"}})"));
+  EXPECT_TRUE(written(SqsForm::tree, false)
+                  .contains(R"({"Name":"x-dead-letter-reason","Value":"expired"})"))
+      << "part of All";
 }
 
 }  // namespace
