@@ -35,7 +35,8 @@ inline constexpr std::uint32_t frame_bytes_max = 16u << 20;
 
 inline constexpr std::uint32_t binary_magic = 0x4C57'4150;  // bytes "PAWL" on the wire
 inline constexpr std::uint16_t binary_major = 1;            // a server accepts its own major only
-inline constexpr std::uint16_t binary_minor = 7;  // additions that an older peer may ignore
+inline constexpr std::uint16_t binary_minor = 8;   // additions that an older peer may ignore
+inline constexpr std::uint16_t reasons_minor = 8;  // of a client that reads DeadLetterReason
 
 // Features: bits offered in HELLO; the response has the bits known to both ends.
 inline constexpr std::uint32_t feature_checksum = 1;
@@ -65,8 +66,8 @@ inline constexpr std::uint32_t entry_body_mask = 0x00FF'FFFF;
 inline constexpr std::uint32_t entry_has_attributes = 1u << 24;  // length
 inline constexpr std::uint32_t entry_has_system = 1u << 25;      // length
 inline constexpr std::uint32_t entry_has_delay = 1u << 26;       // milliseconds; SEND only
-inline constexpr std::uint32_t entry_has_names = 1u
-                                                 << 27;  // u8 lengths: group, dedup id, origin, 0
+// u8 lengths: group, dedup id, origin; u8 DeadLetterReason (reasons_minor)
+inline constexpr std::uint32_t entry_has_names = 1u << 27;
 inline constexpr std::uint8_t cancel_flag_even_in_flight = 1 << 0;  // flag of CANCEL
 inline constexpr std::uint8_t replay_flag_copies = 1 << 0;          // flag of START_REPLAY
 inline constexpr std::uint32_t entry_bits_known =

@@ -109,14 +109,15 @@ ProducerHead take_producer(BinaryReader& in) {
   return head;
 }
 
-// The texts of a message in a response. `groups`: the client supports feature_groups.
-payload::MessageTexts texts_of(const Content& content, bool groups) {
+// The texts of a message in a response.
+payload::MessageTexts texts_of(const BinaryCallState& s, const Content& content) {
   payload::MessageTexts texts{
       .body = content.body, .attributes = content.attributes, .system = content.system};
-  if (groups) {
+  if (s.groups) {
     texts.group = content.group;
     texts.dedup_id = content.dedup_id;
     texts.origin = content.origin;
+    if (s.reasons) texts.reason = static_cast<std::uint8_t>(content.reason);
   }
   return texts;
 }
@@ -301,7 +302,7 @@ void write_deliveries(const BinaryCallState& s, std::string& out) {
                              ? delivery.id
                              : message_id(s.config->secret, s.request.queue, delivery.seq);
     CHECK(content.body.size() <= entry_body_mask, "{}", content.body.size());
-    const payload::MessageTexts texts = texts_of(content, s.groups);
+    const payload::MessageTexts texts = texts_of(s, content);
     const auto words =
         payload::MessageWords::of(texts, binary_queue_default, texts.attributes.size());
     put_struct(

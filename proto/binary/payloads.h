@@ -194,6 +194,7 @@ struct Producer {  // SEND_ONCE, before the messages
 struct MessageTexts {
   std::string_view body = {}, attributes = {}, system = {};
   std::string_view group = {}, dedup_id = {}, origin = {};
+  std::uint8_t reason = 0;  // a DeadLetterReason
 };
 
 // The words before the texts of a message: the head, and those of the others that its flags name.
@@ -202,7 +203,7 @@ struct MessageWords {
   std::uint32_t head = 0;       // length of the body, flags
   std::uint32_t attributes = 0, system = 0;
   std::uint32_t delay_ms = binary_queue_default;
-  std::uint32_t names = 0;  // lengths of group, deduplication id and origin
+  std::uint32_t names = 0;  // lengths of group, deduplication id and origin; the reason
 
   // `attribute_bytes`: of the attributes, which need not be in `texts`.
   static MessageWords of(const MessageTexts& texts, std::uint32_t delay,
@@ -212,7 +213,8 @@ struct MessageWords {
         .system = static_cast<std::uint32_t>(texts.system.size()),
         .delay_ms = delay,
         .names = static_cast<std::uint32_t>(texts.group.size() | texts.dedup_id.size() << 8 |
-                                            texts.origin.size() << 16)};
+                                            texts.origin.size() << 16) |
+                 std::uint32_t{texts.reason} << 24};
     words.head = static_cast<std::uint32_t>(texts.body.size()) |
                  (words.attributes == 0 ? 0 : entry_has_attributes) |
                  (words.system == 0 ? 0 : entry_has_system) |
@@ -259,6 +261,7 @@ inline MessageTexts take_texts(BinaryReader& in, const MessageWords& words) {
   texts.group = in.take_bytes(words.names & 0xFF);
   texts.dedup_id = in.take_bytes(words.names >> 8 & 0xFF);
   texts.origin = in.take_bytes(words.names >> 16 & 0xFF);
+  texts.reason = static_cast<std::uint8_t>(words.names >> 24);
   return texts;
 }
 

@@ -142,6 +142,7 @@ BinaryNext BinaryCall::begin(BinarySession& connection, std::string_view frame,
   s.detail = no_detail;
   s.config = &config;
   s.groups = session.groups;
+  s.reasons = session.minor >= reasons_minor;
   s.undelivering = false;
   s.answer_bytes_max = SIZE_MAX;
   s.wait_later = Duration{0};

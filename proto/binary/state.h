@@ -118,6 +118,7 @@ struct BinaryCallState {
   std::size_t answer_bytes_max = SIZE_MAX;
   Duration wait_later{0};  // a large RECEIVE first looks without waiting, for all its messages
   bool groups = false;
+  bool reasons = false;                  // the client reads the reasons of dead letters
   bool undelivering = false;             // returning deliveries that did not fit into the response
   bool empty = true;                     // no call: request is as constructed
   std::uint32_t fit = 0;                 // delivered messages that the response has space for

@@ -86,7 +86,8 @@ TEST(PayloadMessage, HasAWordForEachTextThatItHas) {
                              .system = text(2, "system"),
                              .group = text(4, "group"),
                              .dedup_id = text(8, "id"),
-                             .origin = text(16, "origin")};
+                             .origin = text(16, "origin"),
+                             .reason = (parts & 16) != 0 ? std::uint8_t{1} : std::uint8_t{0}};
     const std::uint32_t delay = (parts & 32) != 0 ? 1500 : binary_queue_default;
     std::string bytes;
     put_message(bytes, texts, delay);
@@ -107,6 +108,7 @@ TEST(PayloadMessage, HasAWordForEachTextThatItHas) {
     EXPECT_EQ(got.group, texts.group);
     EXPECT_EQ(got.dedup_id, texts.dedup_id);
     EXPECT_EQ(got.origin, texts.origin);
+    EXPECT_EQ(got.reason, texts.reason);
   }
 }
 

@@ -19,11 +19,12 @@ namespace pawl {
 using Next = BinaryCall::Next;
 
 inline std::string hello(std::uint16_t major = binary_major, std::uint8_t auth = 0,
-                         std::uint32_t features = feature_checksum | 0x80u) {
+                         std::uint32_t features = feature_checksum | 0x80u,
+                         std::uint16_t minor = binary_minor) {
   std::string payload;
   put(payload, binary_magic);
   put(payload, major);
-  put(payload, binary_minor);
+  put(payload, minor);
   put(payload, features);
   put(payload, auth);
   put_short(payload, "tester");

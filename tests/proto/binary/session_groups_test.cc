@@ -303,5 +303,37 @@ TEST_F(GroupSession, RefusesEveryTruncationAndEveryTrailingByte) {
   }
 }
 
+// A session with a client of a minor version.
+class ReasonSession : public BinarySessionTest {
+ protected:
+  // The word with the lengths of the names of a delivered dead letter that expired.
+  std::uint32_t names_to(std::uint16_t minor) {
+    EXPECT_EQ(begin(BinaryOp::hello, hello(binary_major, 0, feature_groups, minor)), Next::respond);
+    EXPECT_EQ(begin(BinaryOp::open_queue, open("q")), Next::respond);
+    std::string payload = receive(1);
+    put_short(payload, "");
+    EXPECT_EQ(begin(BinaryOp::receive, payload, answer().header.queue), Next::route);
+    Delivery& delivery = call_.request().deliveries[0];
+    delivery = {};
+    delivery.seq = 5;
+    delivery.content = {.body = "b", .origin = "acc/src", .reason = DeadLetterReason::expired};
+    call_.request().delivered = 1;
+    EXPECT_EQ(resume(), Next::respond);
+    const std::string bytes = answer().payload;
+    BinaryReader in(bytes);
+    in.take_bytes(4 + receipt_bytes + 16 + 8 + 8 + 8 + 4);
+    EXPECT_EQ(in.take<std::uint32_t>(), 1u | entry_has_names);
+    return in.take<std::uint32_t>();
+  }
+};
+
+TEST_F(ReasonSession, ADeliverySaysWhyADeadLetterCame) {
+  EXPECT_EQ(names_to(reasons_minor), 7u << 16 | 1u << 24);
+}
+
+TEST_F(ReasonSession, AnOlderClientGetsNoReason) {
+  EXPECT_EQ(names_to(reasons_minor - 1), 7u << 16);
+}
+
 }  // namespace
 }  // namespace pawl
