@@ -49,6 +49,14 @@ void put_attributes(std::string& out, std::span<const Client::Attribute> attribu
   }
 }
 
+void put_time_to_live(std::string& out, Millis time) {
+  const std::string value = format_text("{}ms", time.count());
+  const Client::Attribute attribute[] = {
+      {time_to_live_attribute, "String", value}
+  };
+  put_attributes(out, attribute);
+}
+
 void set_counts(Client::Counts& counts, const payload::Counts& from) {
   counts.visible = from.visible;
   counts.in_flight = from.in_flight;
@@ -75,15 +83,20 @@ std::string random_text(unsigned words) {
   return out;
 }
 
-Client::Code put_message(std::string& out, const Client::Outgoing& message) {
+Client::Code put_message(std::string& out, const Client::Outgoing& message,
+                         const Client::SendOptions& options) {
   if (message.body.size() > entry_body_mask) return Client::Code::too_large;
   if (message.attributes.size() > attributes_max) return Client::Code::bad_attributes;
   if (message.group.size() > UINT8_MAX || message.deduplication_id.size() > UINT8_MAX)
     return Client::Code::invalid;
   const std::optional<std::size_t> attribute_bytes = encoded_size(message.attributes);
   if (!attribute_bytes) return Client::Code::bad_attributes;
-  const payload::MessageTexts texts{
-      .body = message.body, .group = message.group, .dedup_id = message.deduplication_id};
+  std::string system;
+  if (options.time_to_live) put_time_to_live(system, *options.time_to_live);
+  const payload::MessageTexts texts{.body = message.body,
+                                    .system = system,
+                                    .group = message.group,
+                                    .dedup_id = message.deduplication_id};
   payload::put_message(out, texts, wire_ms(message.delay), *attribute_bytes,
                        [&] { put_attributes(out, message.attributes); });
   return Client::Code::ok;
@@ -253,6 +266,7 @@ bool take_messages(std::string_view payload, std::vector<Client::MessageView>& m
     message.group = texts.group;
     message.deduplication_id = texts.dedup_id;
     message.origin = texts.origin;
+    message.dead_letter_reason = Client::DeadLetterReason{texts.reason};
   });
   return in.finished();
 }

@@ -20,7 +20,8 @@ namespace pawl::client {
 // The shortest pause before a request that failed is repeated.
 inline constexpr std::chrono::milliseconds retry_min{20};
 
-inline constexpr std::size_t attributes_max = 10;  // of a message
+inline constexpr std::size_t attributes_max = 10;                    // of a message
+inline constexpr std::string_view time_to_live_attribute = "x-ttl";  // among the system attributes
 
 // Codes of a server that can answer later.
 inline bool is_retryable(Client::Code code) {
@@ -33,8 +34,8 @@ inline bool is_unanswered(Client::Code code) { return static_cast<std::uint16_t>
 std::string random_text(unsigned words);
 
 // Requests.
-Client::Code put_message(std::string& out,
-                         const Client::Outgoing& message);  // ok, too_large, bad_attributes
+Client::Code put_message(std::string& out, const Client::Outgoing& message,
+                         const Client::SendOptions& options = {});  // ok, too_large, bad_attributes
 void put_receive(std::string& out, const Client::ReceiveOptions& options);
 void put_subscribe(std::string& out, const Client::SubscribeOptions& options);
 // CHANGE with a visibility timeout, DELETE_MESSAGE without.

@@ -237,8 +237,14 @@ Client::Result<std::vector<Client::Replay>> Client::replays(const Queue& source)
 
 Client::Result<std::vector<Client::Sent>> Client::send(const Queue& queue,
                                                        std::span<const Outgoing> batch) {
+  return send(queue, batch, SendOptions{});
+}
+
+Client::Result<std::vector<Client::Sent>> Client::send(const Queue& queue,
+                                                       std::span<const Outgoing> batch,
+                                                       const SendOptions& options) {
   if (outstanding() > 0) return failed(Code::busy);
-  const auto answer = impl_->finish(submit_send(queue, batch));
+  const auto answer = impl_->finish(submit_send(queue, batch, options));
   if (!answer) return std::unexpected(answer.error());
   std::vector<Sent> sent;
   if (!client::take_sent(answer->payload, sent) || sent.size() != batch.size())
@@ -247,7 +253,12 @@ Client::Result<std::vector<Client::Sent>> Client::send(const Queue& queue,
 }
 
 Client::Result<Client::Sent> Client::send(const Queue& queue, const Outgoing& message) {
-  const auto sent = send(queue, std::span(&message, 1));
+  return send(queue, message, SendOptions{});
+}
+
+Client::Result<Client::Sent> Client::send(const Queue& queue, const Outgoing& message,
+                                          const SendOptions& options) {
+  const auto sent = send(queue, std::span(&message, 1), options);
   if (!sent) return std::unexpected(sent.error());
   const Code code = sent->front().code;
   if (code != Code::ok) {

@@ -82,13 +82,14 @@ bool Client::Impl::take_entries(const Answer& answer) {
 }
 
 // Appends the entries of a SEND or SEND_ONCE; is_batch() is true.
-Client::Code Client::Impl::put_batch(std::string& out, std::span<const Outgoing> batch) const {
+Client::Code Client::Impl::put_batch(std::string& out, std::span<const Outgoing> batch,
+                                     const SendOptions& options) const {
   CHECK(is_batch(batch), "a batch of {} messages", batch.size());
   put_count<payload::MessageWords>(out, batch.size());
   for (const Outgoing& message : batch) {
     const bool names = !message.group.empty() || !message.deduplication_id.empty();
     if (names && !groups) return Code::not_supported;
-    if (const Code code = client::put_message(out, message); code != Code::ok) return code;
+    if (const Code code = client::put_message(out, message, options); code != Code::ok) return code;
   }
   return Code::ok;
 }
@@ -162,9 +163,15 @@ std::size_t Client::outstanding() const { return impl_->pipeline.outstanding(); 
 
 Client::Result<Client::Ticket> Client::submit_send(const Queue& queue,
                                                    std::span<const Outgoing> batch) {
+  return submit_send(queue, batch, SendOptions{});
+}
+
+Client::Result<Client::Ticket> Client::submit_send(const Queue& queue,
+                                                   std::span<const Outgoing> batch,
+                                                   const SendOptions& options) {
   if (!is_batch(batch)) return client::failed(Code::invalid);
   return impl_->submit(BinaryOp::send, queue,
-                       [&](std::string& out) { return impl_->put_batch(out, batch); });
+                       [&](std::string& out) { return impl_->put_batch(out, batch, options); });
 }
 
 std::uint64_t Client::random_producer() {
@@ -175,11 +182,18 @@ std::uint64_t Client::random_producer() {
 Client::Result<Client::Ticket> Client::submit_send_once(const Queue& queue,
                                                         const BatchNumbers& numbers,
                                                         std::span<const Outgoing> batch) {
+  return submit_send_once(queue, numbers, batch, SendOptions{});
+}
+
+Client::Result<Client::Ticket> Client::submit_send_once(const Queue& queue,
+                                                        const BatchNumbers& numbers,
+                                                        std::span<const Outgoing> batch,
+                                                        const SendOptions& options) {
   if (!is_batch(batch)) return client::failed(Code::invalid);
   return impl_->submit(BinaryOp::send_once, queue, [&](std::string& out) {
     if (!impl_->send_once) return Code::not_supported;
     put_struct(out, payload::Producer{numbers.producer, numbers.first, numbers.floor});
-    return impl_->put_batch(out, batch);
+    return impl_->put_batch(out, batch, options);
   });
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A received message, encoded to be sent to a dead-letter queue.
 //
-// Body, attributes, trace header and group are kept. For a FIFO queue the deduplication id is the
-// message's own, or else its message id, and the same serves for a missing group: a repeated send
-// creates no duplicate.
+// Body, attributes, trace header and group are kept; a time to live is not. For a FIFO queue the
+// deduplication id is the message's own, or else its message id, and the same serves for a missing
+// group: a repeated send creates no duplicate.
 //
 // Owner:  a free function.
 // Source: proto/PROTOCOL.md, grammar of `message`

@@ -60,7 +60,8 @@ class Client::Impl {
     return await(ticket, options_.request_timeout + extra);
   }
 
-  Code put_batch(std::string& out, std::span<const Outgoing> batch) const;
+  Code put_batch(std::string& out, std::span<const Outgoing> batch,
+                 const SendOptions& options) const;
   Result<std::size_t> poll(std::vector<Completion>& completions, std::chrono::microseconds timeout);
 
   client::Pipeline pipeline;

@@ -7,6 +7,7 @@
 
 #include "core/base/check.h"
 #include "core/base/format.h"
+#include "core/queue/queue_config.h"
 #include "net/client/answers.h"
 #include "proto/binary/frames.h"
 
@@ -22,6 +23,7 @@ constexpr std::size_t fixed_bytes = 384 << 10;        // input buffer and tables
 constexpr std::size_t names_bytes_max = 128;          // of a group or a deduplication id
 // The most that a frame can carry; the server knows the limit of the queue.
 constexpr Millis delay_ms_max{binary_queue_default - 1};
+constexpr Millis time_to_live_ms_max{time_to_live_max.ms};
 
 std::size_t unit_of(std::size_t memory_limit) {
   return std::min(message_bytes_max + encoding_bytes_max, memory_limit / 8);
@@ -35,6 +37,13 @@ bool is_name(std::string_view text) {
 std::string bad_name(const char* attribute, std::string_view value, const char* rule) {
   return format_text("{}: \"{}\" ({} bytes); {}", attribute, value.substr(0, names_bytes_max),
                      value.size(), rule);
+}
+
+std::string bad_options(const Client::SendOptions& options) {
+  const auto& time = options.time_to_live;
+  if (!time || (time->count() > 0 && *time <= time_to_live_ms_max)) return {};
+  return format_text("{}: {} ms; 1 to {} ms", time_to_live_attribute, time->count(),
+                     time_to_live_ms_max.count());
 }
 
 }  // namespace
@@ -75,21 +84,24 @@ std::string Intake::problem_of(const Client::Outgoing& message) const {
   return {};
 }
 
-SendResult Intake::send(const Client::Outgoing& message, std::uint64_t cookie) {
-  if (std::string problem = problem_of(message); !problem.empty())
-    return {.status = Status::invalid, .text = std::move(problem)};
+SendResult Intake::send(const Client::Outgoing& message, std::uint64_t cookie,
+                        const Client::SendOptions& options) {
+  std::string problem = problem_of(message);
+  if (problem.empty()) problem = bad_options(options);
+  if (!problem.empty()) return {.status = Status::invalid, .text = std::move(problem)};
   const std::lock_guard lock(mutex_);
   if (closed_) return {.status = Status::closed};
-  return accept(message, cookie);
+  return accept(message, cookie, options);
 }
 
-SendResult Intake::accept(const Client::Outgoing& message, std::uint64_t cookie) {
+SendResult Intake::accept(const Client::Outgoing& message, std::uint64_t cookie,
+                          const Client::SendOptions& options) {
   const Clock::time_point now = Clock::now();
   if (now < throttled_until_)
     return {.status = Status::throttled,
             .retry_after = std::chrono::ceil<Millis>(throttled_until_ - now)};
   scratch_.clear();
-  if (put_message(scratch_, message) != Client::Code::ok)
+  if (put_message(scratch_, message, options) != Client::Code::ok)
     return {.status = Status::invalid, .text = "MessageAttributes: a name or type is too long"};
   const MessagePool::Index index = pool_.take(scratch_);
   if (index == MessagePool::none) return {.status = Status::full};

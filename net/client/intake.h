@@ -42,7 +42,8 @@ class Intake {
   std::size_t unit_bytes() const { return unit_bytes_; }
 
   // --- any thread ---
-  SendResult send(const Client::Outgoing& message, std::uint64_t cookie);
+  SendResult send(const Client::Outgoing& message, std::uint64_t cookie,
+                  const Client::SendOptions& options = {});
   void close();  // send() returns closed from now on
   // Asks for the completion of all messages accepted so far: the number to wait for.
   std::uint64_t request_flush();
@@ -71,7 +72,8 @@ class Intake {
 
  private:
   std::string problem_of(const Client::Outgoing& message) const;
-  SendResult accept(const Client::Outgoing& message, std::uint64_t cookie);
+  SendResult accept(const Client::Outgoing& message, std::uint64_t cookie,
+                    const Client::SendOptions& options);
   void wake_sleeper();
   void wake();
 

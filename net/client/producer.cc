@@ -130,10 +130,15 @@ Producer::~Producer() {
 }
 
 SendResult Producer::send(const Client::Outgoing& message, std::uint64_t cookie) {
+  return send(message, cookie, Client::SendOptions{});
+}
+
+SendResult Producer::send(const Client::Outgoing& message, std::uint64_t cookie,
+                          const Client::SendOptions& options) {
   if (!impl_->is_here())
     return {.status = SendResult::Status::invalid,
             .text = "the Producer belongs to the parent process; make another one after fork()"};
-  return impl_->core().intake().send(message, cookie);
+  return impl_->core().intake().send(message, cookie, options);
 }
 
 Client::Result<void> Producer::flush(Clock::time_point deadline) { return impl_->flush(deadline); }

@@ -33,7 +33,7 @@ std::string message_bytes() {
   constexpr std::uint32_t head = 4 | entry_has_attributes | entry_has_system | entry_has_names;
   return bytes_of(std::uint32_t{1}) + std::string(24, 'r') + std::string(16, 'i') +
          bytes_of(std::uint64_t{5}, std::int64_t{10}, std::int64_t{20}, std::uint32_t{2}, head,
-                  std::uint32_t{3}, std::uint32_t{2}, std::uint32_t{0x00'01'02'03}) +
+                  std::uint32_t{3}, std::uint32_t{2}, std::uint32_t{0x01'01'02'03}) +
          "bodyattsygrpdeo";
 }
 
@@ -154,6 +154,7 @@ TEST(ClientAnswers, HaveViewsOfEveryPartOfAMessage) {
   EXPECT_EQ(message.group, "grp");
   EXPECT_EQ(message.deduplication_id, "de");
   EXPECT_EQ(message.origin, "o");
+  EXPECT_EQ(message.dead_letter_reason, Client::DeadLetterReason::expired);
 }
 
 TEST(ClientRequests, EncodeAMessageWithTheWordsOfItsOptionsInOrder) {
@@ -215,6 +216,22 @@ TEST(ClientRequests, RefuseAMessageThatHasNoEncoding) {
     std::string out;
     EXPECT_EQ(put_message(out, c.message), c.code) << c.name;
   }
+}
+
+TEST(ClientRequests, CarryATimeToLiveAsASystemAttribute) {
+  std::string out;
+  ASSERT_EQ(put_message(out, {.body = "b"}, {.time_to_live = 1500ms}), Code::ok);
+  BinaryReader in(out);
+  EXPECT_EQ(in.take<std::uint32_t>(), 1u | entry_has_system);
+  const auto bytes = in.take<std::uint32_t>();
+  EXPECT_EQ(in.take_bytes(1), "b");
+  EXPECT_EQ(in.left(), bytes);
+  EXPECT_EQ(in.take_short(), "x-ttl");
+  EXPECT_EQ(in.take<std::uint8_t>(), 6);
+  EXPECT_EQ(in.take_bytes(6), "String");
+  EXPECT_EQ(in.take<std::uint8_t>(), 1);
+  EXPECT_EQ(in.take_long(), "1500ms");
+  EXPECT_TRUE(in.finished());
 }
 
 TEST(ClientRequests, KeepADurationOutOfRangeOutOfRange) {

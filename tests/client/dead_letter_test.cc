@@ -39,6 +39,30 @@ TEST(DeadLetter, KeepsEveryPart) {
   EXPECT_EQ(encoded(message, true), expected + "bodyattributestracegroupid");
 }
 
+TEST(DeadLetter, LeavesTheTimeToLiveBehind) {
+  const auto attribute = [](std::string_view name, std::string_view value) {
+    std::string out;
+    put_short(out, name);
+    put(out, std::uint8_t{6});
+    out += "String";
+    put(out, std::uint8_t{1});
+    put_long(out, value);
+    return out;
+  };
+  const std::string trace = attribute("AWSTraceHeader", "x-ttl"), ttl = attribute("x-ttl", "30s"),
+                    both = trace + ttl;
+  Client::MessageView message;
+  message.body = "b";
+  message.encoded_system = both;
+  std::string expected;
+  put_all(expected, 1u | entry_has_system, static_cast<std::uint32_t>(trace.size()));
+  EXPECT_EQ(encoded(message, false), expected + "b" + trace);
+  message.encoded_system = ttl;
+  expected.clear();
+  put(expected, std::uint32_t{1});
+  EXPECT_EQ(encoded(message, false), expected + "b");
+}
+
 TEST(DeadLetter, UsesTheMessageIdWhereAFifoQueueNeedsMore) {
   Client::MessageView message;
   message.body = "b";

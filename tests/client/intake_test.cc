@@ -78,6 +78,18 @@ TEST_F(IntakeTest, NamesTheAttributeItsValueAndTheRangeOfAnInvalidMessage) {
   EXPECT_EQ(intake_.status().accepted, 0u);
 }
 
+TEST_F(IntakeTest, NamesTheRangeOfATimeToLive) {
+  for (const auto time : {0ms, -1ms, 1'209'600'001ms}) {
+    const SendResult result = intake_.send({.body = "b"}, 1, {.time_to_live = time});
+    EXPECT_EQ(result.status, Status::invalid);
+    EXPECT_EQ(result.text, "x-ttl: " + std::to_string(time.count()) + " ms; 1 to 1209600000 ms");
+  }
+  ASSERT_TRUE(intake_.send({.body = "b"}, 1, {.time_to_live = 1'209'600'000ms}).accepted());
+  ASSERT_TRUE(send("b").accepted());
+  const MessageList list = collect();
+  EXPECT_GT(intake_.pool().at(list.first).bytes, intake_.pool().at(list.last).bytes);
+}
+
 TEST_F(IntakeTest, KeepsTheOrderAndTheCookies) {
   ASSERT_TRUE(send("first", 11).accepted());
   ASSERT_TRUE(send("second", 12).accepted());

@@ -223,6 +223,14 @@ class [[gnu::visibility("default")]] Client {
     std::string_view deduplication_id{};  // FIFO; empty: the queue uses the content
   };
 
+  // For all messages of a call.
+  struct SendOptions {
+    // A message expires so long after it first becomes visible: 1 ms to 14 days, and no later than
+    // by the queue's x-message-ttl; none: by that alone. A value out of range, or a server before
+    // protocol 1.8: bad_attributes.
+    std::optional<std::chrono::milliseconds> time_to_live{};
+  };
+
   using MessageId = std::array<std::uint8_t, 16>;
   static std::string to_string(const MessageId& id);  // in SQS's form
   using Receipt = std::array<std::uint8_t, 24>;       // identifies one delivery, to delete it
@@ -268,6 +276,12 @@ class [[gnu::visibility("default")]] Client {
     std::uint32_t bytes_max = 0;
   };
 
+  // Why the server moved a message to its dead-letter queue.
+  enum class DeadLetterReason : std::uint8_t {
+    none = 0,     // it did not, or the message was received too often; a server before protocol 1.8
+    expired = 1,  // the message's time to live or retention ended, in a queue with x-dlq-on-expiry
+  };
+
   struct MessageView {
     Receipt receipt{};
     MessageId id{};
@@ -275,6 +289,7 @@ class [[gnu::visibility("default")]] Client {
     std::int64_t sent = 0;
     std::int64_t first_received = 0;
     std::uint32_t receive_count = 0;
+    DeadLetterReason dead_letter_reason = DeadLetterReason::none;
     std::string_view body;
     std::string_view encoded_attributes;  // see attributes_of()
     std::string_view encoded_system;      // system attributes (AWSTraceHeader), likewise
@@ -356,6 +371,9 @@ class [[gnu::visibility("default")]] Client {
     return send(queue, Outgoing{.body = body});
   }
   Result<std::vector<Sent>> send(const Queue& queue, std::span<const Outgoing> messages);
+  Result<Sent> send(const Queue& queue, const Outgoing& message, const SendOptions& options);
+  Result<std::vector<Sent>> send(const Queue& queue, std::span<const Outgoing> messages,
+                                 const SendOptions& options);
   Result<std::vector<Message>> receive(const Queue& queue, const ReceiveOptions& options);
   Result<void> delete_message(const Queue& queue, const Receipt& receipt);
   Result<std::vector<Code>> delete_message(const Queue& queue, std::span<const Receipt> receipts);
@@ -380,6 +398,8 @@ class [[gnu::visibility("default")]] Client {
   // Each call encodes its request and keeps no reference to its arguments. The bytes are sent by
   // the next poll() or flush(), or when enough have gathered.
   Result<Ticket> submit_send(const Queue& queue, std::span<const Outgoing> messages);
+  Result<Ticket> submit_send(const Queue& queue, std::span<const Outgoing> messages,
+                             const SendOptions& options);
   // The same for a batch that may be sent again, for example on a new connection after `broken`:
   // the server accepts each message once, by its producer and number, in any order of batches. A
   // message that it accepted before completes with `ok` and the sequence and id of the first time;
@@ -394,6 +414,8 @@ class [[gnu::visibility("default")]] Client {
   // range). Of a message: overloaded (more gaps, or the server's memory for producers is full).
   Result<Ticket> submit_send_once(const Queue& queue, const BatchNumbers& numbers,
                                   std::span<const Outgoing> messages);
+  Result<Ticket> submit_send_once(const Queue& queue, const BatchNumbers& numbers,
+                                  std::span<const Outgoing> messages, const SendOptions& options);
   Result<Ticket> submit_receive(const Queue& queue, const ReceiveOptions& options);
   Result<Ticket> submit_delete_message(const Queue& queue, std::span<const Receipt> receipts);
   Result<Ticket> submit_change_visibility(const Queue& queue, std::span<const Receipt> receipts,

@@ -92,6 +92,8 @@ class [[gnu::visibility("default")]] Producer {
 
   // Never blocks. With a status other than accepted, `on_complete` is not called.
   SendResult send(const Client::Outgoing& message, std::uint64_t cookie);
+  SendResult send(const Client::Outgoing& message, std::uint64_t cookie,
+                  const Client::SendOptions& options);
 
   // Waits until all messages accepted before the call are completed. Batches do not linger
   // meanwhile.
