@@ -98,7 +98,8 @@ Checked no_dead_letter_queue(const QueueInContext& c) {
 }
 
 Checked short_dead_letter_retention(const QueueInContext& c) {
-  if (c.dead_letters == nullptr || c.dead_letters->retention_s > c.queue.retention_s)
+  if (c.dead_letters == nullptr || c.dead_letters->retains_from_move ||
+      c.dead_letters->retention_s > c.queue.retention_s)
     return std::nullopt;
   const std::string finding = fmt::format(
       "its dead-letter queue {} retains messages for {} s, not longer than its {} s: a "

@@ -35,8 +35,9 @@ struct QueueReading {
   bool fifo = false;
   std::uint64_t visible = 0, in_flight = 0, delayed = 0;
   std::int64_t visibility_s = 0, retention_s = 0, wait_s = 0;
-  std::string dead_letter_arn;    // empty: the queue has no dead-letter queue
-  std::int64_t max_receives = 0;  // with a dead-letter queue
+  bool retains_from_move = false;  // dead letters
+  std::string dead_letter_arn;     // empty: the queue has no dead-letter queue
+  std::int64_t max_receives = 0;   // with a dead-letter queue
   std::optional<QueueCounted> counted;
 };
 

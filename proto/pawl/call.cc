@@ -69,7 +69,7 @@ void PawlState::reset() {
   found.reset();
   blocker.reset();
   expires.reset();
-  arrival.clear();
+  more.clear();
   statistics.clear();
   next_token.clear();
   request = Request();

@@ -6,6 +6,7 @@
 #include "core/base/check.h"
 #include "core/queue/receipt.h"
 #include "proto/pawl/actions.h"
+#include "proto/pawl/expected_end.h"
 #include "proto/pawl/explanation.h"
 #include "proto/text/json.h"
 #include "proto/text/network.h"
@@ -23,14 +24,6 @@ std::string id_text(const PawlState& s, const PeekedMessage& message, const Deli
   return {text.data(), text.size()};
 }
 
-// As far as the log and the message's state tell.
-Instant begin_of_retention(const QueueConfig& queue, const PeekedMessage& message,
-                           const Delivery& delivery) {
-  if (!queue.ages_from_delivery()) return delivery.sent;
-  const bool waits = message.state == PeekedMessage::State::delayed && message.receive_count == 0;
-  return std::max(delivery.deliver_at, waits ? message.until : delivery.sent);
-}
-
 void note_found(PawlState& s, const PeekedMessage& message, const Delivery* delivery) {
   const bool known = delivery != nullptr || message.state == PeekedMessage::State::not_durable;
   CHECK(!s.found, "message {} was found before", s.found->seq);
@@ -39,8 +32,9 @@ void note_found(PawlState& s, const PeekedMessage& message, const Delivery* deli
   s.id = id_text(s, message, delivery);
   if (delivery == nullptr) return;
   CHECK(delivery->seq == message.seq, "the body of message {}", delivery->seq);
-  s.expires = begin_of_retention(*s.queue, message, *delivery) + s.queue->retention();
-  s.arrival = arrival(*delivery, s.now);
+  const ExpectedEnd end = expected_end(*s.queue, message, *delivery, s.now);
+  s.expires = end.at;
+  s.more = arrival(*delivery, s.now) + end.text;
 }
 
 CallStep write_explanation(PawlState& s) {
@@ -60,7 +54,7 @@ CallStep write_explanation(PawlState& s) {
                                         .now = s.now,
                                         .slice = &s.series.slice(),
                                         .number = s.number}) +
-                           s.arrival;
+                           s.more;
   json.member("Explanation", std::string_view(text));
   if (message != nullptr) {
     json.member("ReceiveCount", std::int64_t{message->receive_count});

@@ -97,8 +97,8 @@ std::string how_it_left(const Explained& subject) {
   if (subject.number < gone.expired_below ||
       (subject.number < gone.below && gone.purged == Instant{}))
     return fmt::format(
-        "it expired {} after its send, unless it was deleted, purged or moved to another queue "
-        "before.",
+        "it expired {} after its send, unless it was deleted, purged or moved to another queue, or "
+        "its time to live ended, before.",
         retention);
   if (subject.number < gone.below)
     return fmt::format(
@@ -109,9 +109,11 @@ std::string how_it_left(const Explained& subject) {
     return fmt::format(
         "it was deleted or moved to another queue, or it expired {} after its send; a dead letter "
         "after its first send, a delayed message of a queue with x-max-delay after its delivery "
-        "time.",
+        "time, one with a time to live at the end of that.",
         retention);
-  return "it was deleted, or moved to another queue. It was neither purged nor has it expired.";
+  return "it was deleted or moved to another queue, or its time to live ended. It was neither "
+         "purged "
+         "nor older than the retention.";
 }
 
 std::string why_absent(const Explained& subject) {
@@ -123,7 +125,7 @@ std::string why_absent(const Explained& subject) {
   if (subject.number == 0 || slice == nullptr)
     return fmt::format(
         "The queue has no such message: it was deleted, moved to another queue, has expired ({} "
-        "after its send), or was never in this queue.",
+        "after its send, or at the end of its time to live), or was never in this queue.",
         rough_text(subject.queue.retention()));
   return "It has left the queue: " + how_it_left(subject) +
          deduplication(slice->deduplicates_until, subject.now);
@@ -196,10 +198,11 @@ std::string arrival(const Delivery& delivery, Instant now) {
   const std::string age = rough_text(now - delivery.moved);
   const std::string_view source = delivery.content.origin;
   if (source.empty()) return fmt::format(" A move task brought it from another queue {} ago.", age);
+  const bool expired = delivery.content.reason == DeadLetterReason::expired;
   return fmt::format(
-      " It is a dead letter of the queue {}, which moved it here {} ago, after {} {}.",
-      QueueName::from_text(source).name, age, delivery.moved_receives,
-      delivery.moved_receives == 1 ? "receive" : "receives");
+      " It is a dead letter of the queue {}, which moved it here {} ago, {}after {} {}.",
+      QueueName::from_text(source).name, age, expired ? "because it expired, " : "",
+      delivery.moved_receives, delivery.moved_receives == 1 ? "receive" : "receives");
 }
 
 std::string rough_text(Duration time) {

@@ -41,8 +41,8 @@ struct PawlState {
   std::uint64_t number = 0;  // 0: an id is sought
   std::optional<PeekedMessage> found;
   std::string id;                        // of the found message
-  std::string arrival;                   // a sentence on it
-  std::optional<Instant> expires;        // the found message; none: its record cannot be read
+  std::string more;                      // sentences on its arrival and its end
+  std::optional<Instant> expires;        // the found message; none: not known
   std::optional<PeekedMessage> blocker;  // the message that it waits for
 
   // Replays: the request that is routed, and what it points to.

@@ -27,6 +27,7 @@ constexpr std::string_view attribute_names_shown[] = {
     "FifoQueue",
     "x-durability",
     "x-lag-target",
+    "x-retention-from",
 };
 
 struct NamedCounter {

@@ -147,7 +147,7 @@ class Peek(Verbs):
         self.assertRegex(self.verb("explain", "q", "9", code=3), "^The queue has no such message yet: the last one sent has number 3")
         handle = self.pawl.call("ReceiveMessage", QueueUrl="q")["Messages"][0]["ReceiptHandle"]
         self.pawl.call("DeleteMessage", QueueUrl="q", ReceiptHandle=handle)
-        self.assertRegex(self.verb("explain", "q", "2", code=3), "^It has left the queue: it was deleted, or moved to another queue. It was neither")
+        self.assertRegex(self.verb("explain", "q", "2", code=3), "^It has left the queue: it was deleted or moved to another queue, or its time to live ended. It was neither")
         self.pawl.call("PurgeQueue", QueueUrl="q")
         self.assertRegex(self.verb("explain", "q", "3", code=3), "^It has left the queue: all messages below number 4 have, by the purge ")
         self.assertRegex(self.verb("explain", "q", "a" * 36, code=3), "^The queue has no such message: ")

@@ -99,6 +99,9 @@ TEST(QueueFindings, FindsMistakesWithDeadLetterQueues) {
   EXPECT_EQ(text_of(findings_of(readings, "")),
             "q short-dead-letter-retention: pawl queue set dead --set "
             "MessageRetentionPeriod=1209600\n");
+  readings[1].retains_from_move = true;
+  EXPECT_EQ(text_of(findings_of(readings, "")), "");
+  readings[1].retains_from_move = false;
   readings[0].retention_s = readings[1].retention_s = 14 * day;
   EXPECT_EQ(
       text_of(findings_of(readings, "")),

@@ -111,6 +111,7 @@ QueueReading reading_of(const std::string& name, const JsonValue& response) {
   reading.delayed = count("ApproximateNumberOfMessagesDelayed");
   reading.visibility_s = attribute_number_of(response, "VisibilityTimeout");
   reading.retention_s = attribute_number_of(response, "MessageRetentionPeriod");
+  reading.retains_from_move = attribute_of(response, "x-retention-from") == "move";
   reading.wait_s = attribute_number_of(response, "ReceiveMessageWaitTimeSeconds");
   read_redrive(attribute_of(response, "RedrivePolicy"), reading);
   return reading;

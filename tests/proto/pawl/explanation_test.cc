@@ -143,8 +143,8 @@ TEST_F(ExplanationTest, TellsADeleteAnExpiryAndAPurgeApart) {
     return explanation({.queue = queue_, .now = now, .slice = &slice, .number = number});
   };
   const std::string deleted =
-      "It has left the queue: it was deleted, or moved to another queue. It was neither purged nor "
-      "has it expired.";
+      "It has left the queue: it was deleted or moved to another queue, or its time to live ended. "
+      "It was neither purged nor older than the retention.";
   const std::string expired = "It has left the queue: it expired 4 days after its send, unless ";
   EXPECT_EQ(text(5), deleted);
   slice.gone = {.expired_below = 10, .below = 20, .purged = now - seconds(7)};
@@ -173,6 +173,8 @@ TEST(Arrival, TellsHowAMessageCameFromAnotherQueue) {
             "receives.");
   delivery.moved_receives = 1;
   EXPECT_TRUE(arrival(delivery, now).ends_with("after 1 receive."));
+  delivery.content.reason = DeadLetterReason::expired;
+  EXPECT_TRUE(arrival(delivery, now).ends_with("3.0 s ago, because it expired, after 1 receive."));
 }
 
 TEST(RoughText, IsAsExactAsAPersonNeeds) {
