@@ -143,7 +143,7 @@ constexpr CountedFamily counted_families[] = {
     {QueueCounter::late_deletes, PAWL_COUNTED("deletes_late"),
      "Messages deleted by a handle whose visibility timeout had ended."},
     {QueueCounter::expired, PAWL_COUNTED("messages_expired"),
-     "Messages deleted because they were past the retention."},
+     "Messages deleted because they were past the retention or their time to live."},
     {QueueCounter::dead_lettered, PAWL_COUNTED("messages_dead_lettered"),
      "Messages moved from here to the dead-letter queue."},
     {QueueCounter::redriven, PAWL_COUNTED("messages_redriven"),
