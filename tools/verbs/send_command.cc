@@ -11,6 +11,7 @@
 
 #include "core/base/check.h"
 #include "core/queue/queue_config.h"
+#include "proto/text/duration.h"
 #include "proto/text/json.h"
 #include "proto/text/json_dom.h"
 #include "tools/commands.h"
@@ -37,23 +38,42 @@ struct SendOptions {
   std::string group, deduplication;
   std::int64_t delay = -1;  // seconds; -1: the queue's
   std::uint32_t delay_given = 0;
-  std::string attributes;  // lines of NAME=VALUE
+  std::string time_to_live;  // a duration
+  std::string attributes;    // lines of NAME=VALUE
 };
+
+std::string check_time_to_live(const std::string& text) {
+  const auto time = parse_duration(text);
+  if (time && time->ms > 0 && *time <= time_to_live_max) return {};
+  return fmt::format(
+      "\"{}\" is not a time to live of 1 ms to 14 days. Write 30s, 15m, 2h or 500ms; a number "
+      "counts seconds.",
+      text);
+}
+
+void write_text_attribute(JsonWriter& json, std::string_view name, std::string_view value) {
+  json.key(name);
+  json.begin_object();
+  json.member("DataType", "String");
+  json.member("StringValue", value);
+  json.end_object();
+}
 
 // The members that every message of the call has.
 void write_common(JsonWriter& json, const SendOptions& asked) {
   if (!asked.group.empty()) json.member("MessageGroupId", std::string_view(asked.group));
   if (asked.delay >= 0) json.member("DelaySeconds", asked.delay);
+  if (!asked.time_to_live.empty()) {
+    json.key("MessageSystemAttributes");
+    json.begin_object();
+    write_text_attribute(json, "x-ttl", asked.time_to_live);
+    json.end_object();
+  }
   if (asked.attributes.empty()) return;
   json.key("MessageAttributes");
   json.begin_object();
-  for (const NameValue& pair : names_and_values(asked.attributes)) {
-    json.key(pair.name);
-    json.begin_object();
-    json.member("DataType", "String");
-    json.member("StringValue", pair.value);
-    json.end_object();
-  }
+  for (const NameValue& pair : names_and_values(asked.attributes))
+    write_text_attribute(json, pair.name, pair.value);
   json.end_object();
 }
 
@@ -205,6 +225,10 @@ void add_send_command(CommandLine& line) {
   const Option delay = verb.option("--delay", asked->delay_given, "DelaySeconds")
                            .check(whole_number(0, delay_max.ms / 1000))
                            .value_name("SECONDS");
+  verb.option("--ttl", asked->time_to_live,
+              "Time after which the message expires, as 30s, from when it is visible (x-ttl)")
+      .value_name("TIME")
+      .check(check_time_to_live);
   verb.option("--attribute", asked->attributes,
               "A message attribute of type String; repeat it for more")
       .value_name("NAME=VALUE")
