@@ -37,7 +37,9 @@ def not_before(value, kind="String"):
     return {"x-not-before": {"DataType": kind, "StringValue": str(value)}}
 
 
-class Delays(Verbs):
+class BotoVerbs(Verbs):
+    """A development server that boto3 asks."""
+
     def setUp(self):
         super().setUp()
         self.sqs = client_of(self.pawl.url)
@@ -77,13 +79,19 @@ class Delays(Verbs):
         for word in words:
             self.assertIn(word, refused.exception.response["Error"]["Message"])
 
-    def test_page_can_be_followed(self):
-        self.run_documented("DELAYING.md", 5)
-        examples = re.findall(r"^```python\n(.*?)^```$", (ROOT / "tools/DELAYING.md").read_text(), re.S | re.M)
-        self.assertGreaterEqual(len(examples), 4)
-        names = {"sqs": self.sqs, "new_year": in_utc(9 * DAY)}
+    def run_examples(self, page, least, **names):
+        """Runs the Python code of a page in tools/."""
+        examples = re.findall(r"^```python\n(.*?)^```$", (ROOT / "tools" / page).read_text(), re.S | re.M)
+        self.assertGreaterEqual(len(examples), least)
+        names["sqs"] = self.sqs
         for example in examples:
             exec(example, names)  # pylint: disable=exec-used
+
+
+class Delays(BotoVerbs):
+    def test_page_can_be_followed(self):
+        self.run_documented("DELAYING.md", 5)
+        self.run_examples("DELAYING.md", 4, new_year=in_utc(9 * DAY))
         self.assertEqual(self.counts(self.sqs.get_queue_url(QueueName="trials")["QueueUrl"]), (0, 0, 2))
         self.assertEqual(self.counts(self.sqs.get_queue_url(QueueName="mails")["QueueUrl"]), (0, 0, 1))
 
