@@ -5,6 +5,7 @@ They follow AWS's documentation. A client is a subclass of Client (client.py) an
 """
 
 import functools
+import json
 import time
 import unittest
 import uuid
@@ -243,6 +244,26 @@ class Scenarios(Speaking):
         self.assertGreaterEqual(time.time() * 1000, due)
         self.assertEqual((message["Body"], message["Attributes"]), ("soon", {"x-not-before": str(due)}))
         self.assert_refused("InvalidParameterValue", "SendMessage", QueueUrl=url, MessageBody="x", DelaySeconds=172801)
+
+    def test_messages_expire_and_become_dead_letters(self):
+        dead = self.queue()
+        arn = self.attributes(dead)["QueueArn"]
+        url = self.queue(**{"x-message-ttl": "1h", "x-dlq-on-expiry": "true", "x-attributes": "message",
+                            "RedrivePolicy": json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 5})})
+        self.assertEqual(self.attributes(url)["x-message-ttl"], "3600")
+        given = {"x-ttl": {"DataType": "String", "StringValue": "500ms"}}
+        sent = self.send(url, "MessageSystemAttributes", MessageSystemAttributes=given)
+        self.assertEqual(sent.get("MD5OfMessageSystemAttributes", md5_of_attributes(given)), md5_of_attributes(given))
+        self.send(url, "MessageAttributes", MessageAttributes=given)
+        self.send(url, "stays")
+        letters = []
+        for _ in range(2):
+            letters += self.receive(dead, wait=20, AttributeNames=["x-dead-letter-reason"])
+        self.assertEqual(sorted((m["Body"], m["Attributes"]["x-dead-letter-reason"]) for m in letters),
+                         [("MessageAttributes", "expired"), ("MessageSystemAttributes", "expired")])
+        self.assertEqual(self.depths(url), (1, 0, 0))
+        self.assert_refused("InvalidParameterValue", "SendMessage", QueueUrl=url, MessageBody="x",
+                            MessageSystemAttributes={"x-ttl": {"DataType": "String", "StringValue": "0"}})
 
     def test_a_long_poll_ends_when_a_message_is_sent_and_no_later_than_asked(self):
         url = self.queue()

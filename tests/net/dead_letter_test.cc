@@ -72,6 +72,36 @@ TEST_F(DeadLetterTest, AFifoQueueKeepsOrderAndRefusesDuplicatesAcrossARestart) {
   }
 }
 
+TEST_F(DeadLetterTest, AnExpiredMessageComesWithItsReason) {
+  const Client::Queue dead = make("dead");
+  const std::string to_dead = policy("dead", 1);
+  const Client::Queue queue = make(
+      "q",
+      {
+          {"x-dlq-on-expiry",   "true" },
+          {"VisibilityTimeout", "0"    },
+          {"RedrivePolicy",     to_dead}
+  });
+  ASSERT_TRUE(client().send(queue, {.body = "expires"}, {.time_to_live = 50ms}));
+  const auto expired = client().receive(dead, {.max = 1, .wait = 20s});
+  ASSERT_TRUE(expired && expired->size() == 1);
+  EXPECT_EQ(expired->front().body, "expires");
+  EXPECT_EQ(expired->front().origin, "000000000000/q");
+  EXPECT_EQ(expired->front().dead_letter_reason, Client::DeadLetterReason::expired);
+
+  const Client::Outgoing batch[] = {{.body = "spent"}, {.body = "spent too"}};
+  ASSERT_TRUE(client().send(queue, batch, {.time_to_live = 14 * 24h}));
+  EXPECT_EQ(drain(queue).size(), 2u);
+  const std::vector<Client::Message> spent = drain(dead);
+  ASSERT_EQ(spent.size(), 2u);
+  for (const Client::Message& letter : spent)
+    EXPECT_EQ(letter.dead_letter_reason, Client::DeadLetterReason::none);
+  for (const auto time : {0ms, 14 * 24h + 1ms}) {
+    const auto refused = client().send(queue, {.body = "m"}, {.time_to_live = time});
+    EXPECT_EQ(refused.error().code, Client::Code::bad_attributes);
+  }
+}
+
 TEST_F(DeadLetterTest, LettersGoOverShardsAndComeBackWithATask) {
   constexpr int sources = 6, each = 30;
   const Client::Queue dead = make("dead");
