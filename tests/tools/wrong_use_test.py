@@ -54,6 +54,7 @@ ROWS = [
     ("topic publish t", 2, "BODY", "--file FILE"),
     ("topic ls --url http://127.0.0.1:1", 1, NOBODY),
     ("consume", 2, '"consume"', "pawl receive QUEUE"),
+    ("send q m --ttl 0", 2, "--ttl", '"0"', "1 ms to 14 days", "30s"),
     ("queue", 2, "pawl queue needs a verb", "create, ls, info, set, purge, rm, apply"),
     ("queue show orders", 2, 'pawl queue has no verb "show"', "Its verbs: create, ls, info"),
     ("check server", 2, 'pawl check has no verb "server"', "Its verbs: health, queues"),
