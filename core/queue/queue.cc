@@ -130,23 +130,28 @@ SendTimes::Sends SendTimes::around(Seq seq) const {
           .at = mark.begin + Duration{(mark.last - mark.begin).ms / 2}};
 }
 
-void AgedArrivals::add(Instant sent, Seq seq, const SeqIndex* index) {
-  for (int i = 0; i < looks_an_add && index != nullptr; ++i) {
-    const auto at = entries_.upper_bound(looked_at_);
-    looked_at_ = at == entries_.end() ? before_all : *at;
-    if (at != entries_.end() && index->find(at->second).absent()) entries_.erase(at);
-  }
+void AgedArrivals::add(Instant sent, Seq seq, const Queue& queue) {
+  look(queue);
   CHECK(seq != 0 && seq <= seq_max, "seq {}", seq);
   entries_.emplace(sent.ms, seq);
   count();
 }
 
-bool AgedArrivals::copy_behind(Entry& after, const SeqIndex* index, std::size_t& most,
+void AgedArrivals::look(const Queue& queue) {
+  for (int i = 0; i < looks_a_change; ++i) {
+    const auto at = entries_.upper_bound(looked_at_);
+    looked_at_ = at == entries_.end() ? before_all : *at;
+    if (at != entries_.end() && queue.is_gone(at->second)) entries_.erase(at);
+  }
+  count();
+}
+
+bool AgedArrivals::copy_behind(Entry& after, const Queue& queue, std::size_t& most,
                                std::vector<Entry>& out) const {
   auto at = entries_.upper_bound(after);
   for (; at != entries_.end() && most > 0; ++at, --most) {
     after = *at;
-    if (index == nullptr || !index->find(at->second).absent()) out.push_back(*at);
+    if (!queue.is_gone(at->second)) out.push_back(*at);
   }
   return at == entries_.end();
 }
@@ -166,18 +171,13 @@ Instant AgedArrivals::next_expiry(Duration retention) const {
   return entries_.empty() ? never : Instant{entries_.begin()->first} + retention;
 }
 
-Seq AgedArrivals::expire(Instant now, Duration retention) {
-  if (next_expiry(retention) > now) return 0;
-  CHECK(!entries_.empty(), "no message is past retention");
-  const Seq seq = entries_.begin()->second;
-  entries_.erase(entries_.begin());
-  count();
-  return seq;
+AgedArrivals::Entry AgedArrivals::expired(Instant now, Duration retention) const {
+  return next_expiry(retention) > now ? Entry{} : *entries_.begin();
 }
 
-void AgedArrivals::remove(Instant sent, Seq seq) {
-  CHECK(seq != 0 && seq <= seq_max, "seq {}", seq);
-  entries_.erase({sent.ms, seq});
+void AgedArrivals::remove(const Entry& entry) {
+  CHECK(entry.second != 0 && entry.second <= seq_max, "seq {}", entry.second);
+  entries_.erase(entry);
   count();
 }
 
@@ -190,6 +190,11 @@ std::vector<Seq> AgedArrivals::numbers() const {
 }
 
 // --- Queue ---
+
+bool Queue::is_gone(Seq seq) const {
+  return index.find(seq).absent() &&
+         !std::ranges::binary_search(set_aside, seq, {}, &TrackedMessage::seq);
+}
 
 void Queue::count_kept() {
   CHECK(replays.size() <= replays_kept, "{} replay tasks", replays.size());

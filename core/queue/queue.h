@@ -113,6 +113,8 @@ class SendTimes {
   UsageCounter usage_;
 };
 
+struct Queue;
+
 // Messages whose ages do not follow their numbers, by the times from which their retention counts:
 // those from another queue that keep their age, and delayed ones whose retention counts from their
 // delivery time. Also messages by the ends of their times to live. Each has an entry of 48 bytes.
@@ -124,17 +126,18 @@ class AgedArrivals {
 
   explicit AgedArrivals(std::uint64_t& bytes_total) : usage_(bytes_total) {}
 
-  // `index`: a message absent from it is deleted; null: deleted messages are unknown.
-  void add(Instant sent, Seq seq, const SeqIndex* index);
+  // Looks also for entries of messages that are deleted from `queue`.
+  void add(Instant sent, Seq seq, const Queue& queue);
+  void look(const Queue& queue);
   // The time at which the oldest is past `retention`; it may be deleted by then.
   Instant next_expiry(Duration retention) const;
-  // The number of a message past retention, or 0.
-  Seq expire(Instant now, Duration retention);
-  void remove(Instant sent, Seq seq);
+  // The oldest entry, if it is past retention; its number is 0 if none is.
+  Entry expired(Instant now, Duration retention) const;
+  void remove(const Entry& entry);
   std::vector<Seq> numbers() const;  // rising
   // Copies entries behind `after` whose messages exist, and sets `after` to the last entry
   // examined. Examines at most `most`. True: there are no more.
-  bool copy_behind(Entry& after, const SeqIndex* index, std::size_t& most,
+  bool copy_behind(Entry& after, const Queue& queue, std::size_t& most,
                    std::vector<Entry>& out) const;
   // Takes the pieces of copy_behind() one after the other; the index may not have the messages yet.
   void restore(const std::vector<Entry>& entries);
@@ -144,7 +147,7 @@ class AgedArrivals {
   static constexpr std::uint64_t entry_bytes = sizeof(Entry) + 32;
 
  private:
-  static constexpr int looks_an_add = 2;
+  static constexpr int looks_a_change = 2;
 
   void count() { usage_.set(entries_.size() * entry_bytes); }
 
@@ -270,8 +273,8 @@ struct Queue {
   // All messages below are gone, or go in the next turns.
   Seq gone_below() const { return keeps_apart ? low : std::max(low, expired); }
   void keep_apart(Slot& slot) { slot.aged_apart = keeps_apart = true; }
-  // The index for `aged`; null if messages are set aside, which the index lacks.
-  const SeqIndex* all_there() const { return set_aside.empty() ? &index : nullptr; }
+  // It is neither there nor set aside.
+  bool is_gone(Seq seq) const;
   // The numbers are used up: the queue still delivers messages but never accepts one again.
   bool used_up() const { return next_seq > seq_newest_max; }
   bool has_ready() const { return index.ready() > 0 || (groups && groups->any_ready()); }

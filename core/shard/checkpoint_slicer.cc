@@ -131,7 +131,7 @@ bool CheckpointSlicer::slice_aged(const Queue& queue, bool ends, CheckpointSlice
   if (times == nullptr) return true;
   // The buckets were said in an earlier slice.
   TimesRecord record{.queue = queue.id, .ends = ends};
-  const bool all = times->copy_behind(walk_.aged, queue.all_there(), left, record.aged);
+  const bool all = times->copy_behind(walk_.aged, queue, left, record.aged);
   if (!record.aged.empty()) out.records.emplace_back(std::move(record));
   return all;
 }

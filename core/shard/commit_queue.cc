@@ -74,7 +74,7 @@ void CommitQueue::appended(Effects& effects, Lsn lsn) {
       if (record.carried.receive_count > 0 && !queue->config->is_fifo()) {
         if (!MUTANT(forget_dead_letter_age))
           retention_.aged_of(*queue).add(record.aged_apart ? record.deliver_at : record.sent,
-                                         record.seq, queue->all_there());
+                                         record.seq, *queue);
         retention_.arm_retention(*queue);
       }
     } else {

@@ -17,29 +17,32 @@ bool Expiry::is_older(IndexEntry indexed, Duration retention, Instant now) const
   return slot.state == Slot::State::visible && slot.deadline + retention <= now;
 }
 
-void Expiry::end_lives(Queue& queue, std::size_t& left, Instant now, Effects& effects) {
+// True: too much is under way for the next one.
+bool Expiry::end_lives(Queue& queue, std::size_t& left, Instant now, Effects& effects) {
   for (; left > 0 && queue.ttl_ends; --left) {
-    const Seq seq = queue.ttl_ends->expire(now, Duration{0});
-    CHECK(seq < queue.next_seq, "seq {} of {} sent", seq, queue.next_seq);
-    if (seq == 0) break;
-    if (returns_.expire(queue, seq, Returns::Ended::time_to_live, now, effects)) continue;
-    queue.ttl_ends->add(now + Returns::crowded_pause, seq, nullptr);
-    break;
+    const AgedArrivals::Entry entry = queue.ttl_ends->expired(now, Duration{0});
+    CHECK(entry.second < queue.next_seq, "seq {} of {} sent", entry.second, queue.next_seq);
+    if (entry.second == 0) break;
+    if (!returns_.expire(queue, entry.second, Returns::Ended::time_to_live, now, effects))
+      return true;
+    queue.ttl_ends->remove(entry);
   }
+  return false;
 }
 
-void Expiry::expire_aged(Queue& queue, std::size_t& left, Instant now, Effects& effects) {
+bool Expiry::expire_aged(Queue& queue, std::size_t& left, Instant now, Effects& effects) {
   const Duration retention = queue.config->retention();
   for (; left > 0 && queue.aged; --left) {
-    const Seq seq = queue.aged->expire(now, retention);
-    CHECK(seq < queue.next_seq, "seq {} of {} sent", seq, queue.next_seq);
-    if (seq == 0) break;
-    const IndexEntry indexed = queue.index.find(seq);
-    if (indexed.absent() || !is_older(indexed, retention, now)) continue;
-    if (returns_.expire(queue, seq, Returns::Ended::retention, now, effects)) continue;
-    queue.aged->add(now + Returns::crowded_pause - retention, seq, nullptr);
-    break;
+    const AgedArrivals::Entry entry = queue.aged->expired(now, retention);
+    CHECK(entry.second < queue.next_seq, "seq {} of {} sent", entry.second, queue.next_seq);
+    if (entry.second == 0) break;
+    const IndexEntry indexed = queue.index.find(entry.second);
+    const bool older = !indexed.absent() && is_older(indexed, retention, now);
+    if (older && !returns_.expire(queue, entry.second, Returns::Ended::retention, now, effects))
+      return true;
+    queue.aged->remove(entry);
   }
+  return false;
 }
 
 // No message below was left, except messages set aside that are past the retention.
@@ -79,7 +82,7 @@ bool Expiry::delete_older(Queue& queue, std::size_t& left, Instant now, Effects&
 // their times of sending are known as long.
 bool Expiry::move_older(Queue& queue, std::size_t& left, Instant now, Effects& effects) {
   const Duration retention = queue.config->retention();
-  const Seq below = queue.times.expired_below(now, retention);
+  const Seq below = std::max(queue.expired, queue.times.expired_below(now, retention));
   Seq seq = queue.index.first_from(queue.swept);
   for (; left > 0 && seq != 0 && seq < below; --left) {
     if (!states_.is_apart(queue.index.find(seq))) {
@@ -98,15 +101,22 @@ bool Expiry::move_older(Queue& queue, std::size_t& left, Instant now, Effects& e
   return more;
 }
 
-void Expiry::expire(Queue& queue, Instant now, Effects& effects) {
+std::size_t Expiry::expire(Queue& queue, Instant now, Effects& effects) {
   CHECK(queue.config != nullptr, "queue {} is not in the directory", raw(queue.id));
-  std::size_t left = state_.limits.retired_a_turn;
-  end_lives(queue, left, now, effects);
-  expire_aged(queue, left, now, effects);
+  const std::size_t most = state_.limits.retired_a_turn;
+  std::size_t left = most;
+  bool crowded = end_lives(queue, left, now, effects);
+  crowded |= expire_aged(queue, left, now, effects);
   const bool more = returns_.moves_expired(queue) ? move_older(queue, left, now, effects)
                                                   : delete_older(queue, left, now, effects);
-  if (!more && left > 0) return retention_.arm_retention(queue);
-  retention_.arm_retention(queue, now + (left > 0 ? Returns::crowded_pause : milliseconds(1)));
+  if (left == 0) {
+    retention_.arm_retention(queue, now + milliseconds(1));
+  } else if (more || crowded) {
+    retention_.arm_retention(queue, now + Returns::crowded_pause);
+  } else {
+    retention_.arm_retention(queue);
+  }
+  return std::max<std::size_t>(1, most - left);
 }
 
 }  // namespace pawl

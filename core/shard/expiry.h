@@ -26,11 +26,12 @@ class Expiry {
   Expiry(ShardState& state, MessageStates& states, Retention& retention, Returns& returns)
       : state_(state), states_(states), retention_(retention), returns_(returns) {}
 
-  void expire(Queue& queue, Instant now, Effects& effects);
+  // Returns the work done.
+  std::size_t expire(Queue& queue, Instant now, Effects& effects);
 
  private:
-  void end_lives(Queue& queue, std::size_t& left, Instant now, Effects& effects);
-  void expire_aged(Queue& queue, std::size_t& left, Instant now, Effects& effects);
+  bool end_lives(Queue& queue, std::size_t& left, Instant now, Effects& effects);
+  bool expire_aged(Queue& queue, std::size_t& left, Instant now, Effects& effects);
   bool delete_older(Queue& queue, std::size_t& left, Instant now, Effects& effects);
   bool move_older(Queue& queue, std::size_t& left, Instant now, Effects& effects);
   static Seq oldest_apart(const Queue& queue);

@@ -257,6 +257,7 @@ void MessageStates::erase(Queue& queue, Seq seq, IndexEntry indexed, std::vector
     release(indexed, freed);
   }
   queue.index.erase(seq);
+  if (queue.ttl_ends) queue.ttl_ends->look(queue);
   // It may have been in the way: at the limit of messages in flight, or at the front of its group.
   if (queue.has_ready() && !MUTANT(group_sleeps)) polls_.want_match(queue);
 }
@@ -285,7 +286,7 @@ void MessageStates::delay_anew(Queue& queue, Instant now) {
       if (queue.config->ages_from_delivery()) queue.keep_apart(slot);
       hide(queue, indexed.slot(), State::delayed, deadline);
     } else if (slot.state == State::delayed) {
-      slot.deadline = deadline;
+      slot.deadline = slot.life_ahead().ms == 0 ? deadline : now;  // it begins to live
       show(queue, indexed.slot());
     }
   });
@@ -314,6 +315,13 @@ void MessageStates::set_aside(QueueId id, Seq seq) {
 const TrackedMessage* MessageStates::find_set_aside(const Queue& queue, Seq seq) {
   const auto found = std::ranges::lower_bound(queue.set_aside, seq, {}, &TrackedMessage::seq);
   return found == queue.set_aside.end() || found->seq != seq ? nullptr : &*found;
+}
+
+void MessageStates::expire_set_aside(Queue& queue, Seq seq) {
+  const auto found = std::ranges::lower_bound(queue.set_aside, seq, {}, &TrackedMessage::seq);
+  if (found == queue.set_aside.end() || found->seq != seq) return;
+  CHECK(found->position != log_pos_none, "seq {} is not in the log", seq);
+  found->expired = true;
 }
 
 bool MessageStates::erase_set_aside(Queue& queue, Seq seq, Effects& effects) {

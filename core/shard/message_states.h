@@ -73,6 +73,8 @@ class MessageStates {
   static const TrackedMessage* find_set_aside(const Queue& queue, Seq seq);
   // Deletes it; else it would be back after the next startup. False: there is none.
   static bool erase_set_aside(Queue& queue, Seq seq, Effects& effects);
+  // Its time has ended, if one with this number is set aside: it goes after the next startup.
+  static void expire_set_aside(Queue& queue, Seq seq);
   std::uint64_t set_aside() const { return set_aside_; }  // messages since startup
 
   // --- positions in the log ---

@@ -207,15 +207,16 @@ void ReceiptRequests::undeliver(Queue& queue, Request& request, Instant now, Eff
     Slot& slot = state_.slot(row);
     CHECK(slot.seq == receipt->seq, "seq {} is in the slot of seq {}", receipt->seq, slot.seq);
     if (slot.nonce != receipt->nonce || slot.state != State::in_flight) continue;
+    if (attempted != nullptr) {
+      const auto m = std::ranges::find(*attempted, slot.seq, &Attempted::seq);
+      if (m != attempted->end() && m->nonce == slot.nonce) m->seq = 0;  // no message has it
+    }
     uncount(slot);
     if (returns_.end_if_over(queue, row, now, effects)) continue;
     slot.deadline = now;
     slot.final_deadline = queue.config->acts_at_lease_end();
     states_.show(queue, row);
     states_.record(slot, effects);
-    if (attempted == nullptr) continue;
-    const auto m = std::ranges::find(*attempted, slot.seq, &Attempted::seq);
-    if (m != attempted->end() && m->nonce == slot.nonce) m->seq = 0;  // no message has this number
   }
   effects.replies.push_back({&request, false});
 }

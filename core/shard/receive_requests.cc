@@ -33,10 +33,13 @@ void ReceiveRequests::receive(Queue& queue, Request& request, Instant now, Effec
   request.delivered = 0;
   if (queue.in_match_list) match(now, effects);  // who waits already comes first
   if (receive_again(queue, request, now, effects)) return;
+  const std::uint64_t moving = queue.moving;
   const bool delivered = Selection::any(queue) && deliver(queue, request, now, effects) > 0;
   if (delivered || request.error != Errc::ok) return reply(queue, request, effects);
   const Duration wait = or_default(request.receive.wait, queue.config->wait());
-  const bool awaits_moves = wait.ms == 0 && queue.moving > 0 && !state_.stopping;
+  // Expired messages move at any time: there it waits for those alone that it found.
+  const std::uint64_t others = queue.config->moves_expired() ? moving : 0;
+  const bool awaits_moves = wait.ms == 0 && queue.moving > others && !state_.stopping;
   if (wait.ms == 0 && Selection::full(queue) && !queue.config->is_fifo()) {
     request.error = Errc::over_in_flight;
   } else if (wait.ms > 0 || awaits_moves) {

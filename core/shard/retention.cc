@@ -25,7 +25,7 @@ void Retention::arm_retention(Queue& queue) {
   const Instant due = std::min({queue.times.next_expiry(retention),
                                 queue.aged ? queue.aged->next_expiry(retention) : never,
                                 queue.ttl_ends ? queue.ttl_ends->next_expiry(Duration{0}) : never});
-  if (due == never || due == queue.retention_armed) return;
+  if (due >= queue.retention_armed) return;
   arm_retention(queue, due);
 }
 
@@ -41,7 +41,7 @@ void Retention::arm_retention(Queue& queue, Instant due) {
 void Retention::ends_at(Queue& queue, Seq seq, Instant end) {
   CHECK(!queue.index.find(seq).absent() || queue.config == nullptr, "seq {} is gone", seq);
   if (MUTANT(forget_time_to_live)) return;
-  ttl_ends_of(queue).add(end, seq, queue.all_there());
+  ttl_ends_of(queue).add(end, seq, queue);
   arm_retention(queue);
 }
 
@@ -58,10 +58,10 @@ void Retention::aged_apart(Queue& queue, const Slot& slot, Slot::State before, S
   using State = Slot::State;
   CHECK(slot.aged_apart && slot.never_delivered(), "seq {} has been delivered", slot.seq);
   if (after == State::visible) {
-    aged_of(queue).add(slot.deadline, slot.seq, queue.all_there());
+    aged_of(queue).add(slot.deadline, slot.seq, queue);
     arm_retention(queue);
   } else if (before == State::visible && after == State::delayed && queue.aged) {
-    queue.aged->remove(slot.deadline, slot.seq);
+    queue.aged->remove({slot.deadline.ms, slot.seq});
   }
 }
 
@@ -78,7 +78,7 @@ void Retention::add_missing(Queue& queue) {
   if (received.empty()) return;
   const std::vector<Seq> known = queue.aged ? queue.aged->numbers() : std::vector<Seq>();
   for (const auto& [seq, at] : received) {
-    if (!std::ranges::binary_search(known, seq)) aged_of(queue).add(at, seq, queue.all_there());
+    if (!std::ranges::binary_search(known, seq)) aged_of(queue).add(at, seq, queue);
   }
 }
 

@@ -86,7 +86,10 @@ bool Returns::give_back(Queue& queue, std::uint32_t row, Instant now, Effects& e
 
 bool Returns::expire(Queue& queue, Seq seq, Ended ended, Instant now, Effects& effects) {
   const IndexEntry indexed = queue.index.find(seq);
-  if (indexed.absent()) return true;
+  if (indexed.absent()) {
+    MessageStates::expire_set_aside(queue, seq);
+    return true;
+  }
   const bool moves = transfers_.takes_expired(queue);
   const State state = indexed.is_slot()           ? state_.slots[indexed.slot()].state
                       : indexed.is_lease()        ? State::in_flight
@@ -102,13 +105,11 @@ bool Returns::expire(Queue& queue, Seq seq, Ended ended, Instant now, Effects& e
   const bool can_move = state != State::sent && transfers_.may_transfer();
   if (!kept && !can_move) return false;
   const std::uint32_t row = states_.slot_for(queue, seq, indexed);
-  if (row == Slab<Slot>::none || (!kept && state_.slots[row].unsettled)) return false;
+  if (row == Slab<Slot>::none) return false;
   state_.slot(row).expired = !MUTANT(forget_expired);
-  if (kept) {
-    states_.record(state_.slots[row], effects);
-  } else {
-    end_expired(queue, row, now, effects);
-  }
+  // A checkpoint under way may have the message, and will not have the end of its time.
+  states_.record(state_.slots[row], effects);
+  if (!kept) end_expired(queue, row, now, effects);
   return true;
 }
 

@@ -185,8 +185,7 @@ std::size_t Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effec
   if (entry.kind == timer_retention) {
     Queue& queue = *state_.existing_queue(entry.subject);
     queue.retention_armed = never;
-    expiry_.expire(queue, now, effects);
-    return 1;
+    return expiry_.expire(queue, now, effects);
   }
   if (entry.kind == timer_moves) {
     Queue& queue = *state_.existing_queue(entry.subject);

@@ -161,7 +161,7 @@ void StateRestorer::restore(const SendRecord& record, std::vector<LogPos>& freed
   if (record.seq >= queue.times.end()) queue.times.note(record.seq, record.arrived(), Duration{0});
   if (carried.receive_count > 0 && record.content->dedup_id.empty())  // not in a FIFO queue
     retention_.aged_of(queue).add(record.aged_apart ? record.deliver_at : record.sent, record.seq,
-                                  queue.all_there());
+                                  queue);
   const Duration ttl = record.time_to_live;
   if (ttl.ms != 0 && record.lives_at_once())
     retention_.ends_at(queue, record.seq, record.arrived() + ttl);
@@ -204,15 +204,15 @@ void StateRestorer::restore(const ReceiveRecord& record) {
   if (slot.aged_apart && slot.never_delivered()) {
     AgedArrivals& aged = retention_.aged_of(queue);
     if (record.nonce == 0) {
-      aged.remove(slot.deadline, slot.seq);  // a new delivery time
+      aged.remove({slot.deadline.ms, slot.seq});  // a new delivery time
     } else {
-      aged.add(slot.deadline, slot.seq, queue.all_there());
+      aged.add(slot.deadline, slot.seq, queue);
     }
   }
   // It has begun to live where the record does not have its time to live any more.
   if (const Duration ahead = slot.life_ahead();
       ahead.ms != 0 && (record.nonce != 0 || record.first_received == record.last_received))
-    retention_.ends_at(queue, slot.seq, slot.deadline + ahead);
+    retention_.ends_at(queue, slot.seq, std::min(slot.deadline, record.deadline) + ahead);
   if (record.aged_apart) queue.keep_apart(slot);
   slot.cancelled = record.cancelled;
   slot.expired = record.expired;

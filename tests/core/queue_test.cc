@@ -176,22 +176,29 @@ TEST(SendTimes, StartsAgainAfterClear) {
   EXPECT_EQ(times.expire(start + seconds(65), minute), 3u);
 }
 
+// The number of the oldest message past retention, which goes; 0: there is none.
+Seq take(AgedArrivals& aged, Instant now, Duration retention) {
+  const AgedArrivals::Entry entry = aged.expired(now, retention);
+  if (entry.second != 0) aged.remove(entry);
+  return entry.second;
+}
+
 TEST(AgedArrivals, GoOldestFirstWheneverTheyCame) {
   PagePool pool;
-  SeqIndex index(pool);
-  std::uint64_t bytes = 0;
+  std::uint64_t others = 0, bytes = 0;
+  Queue queue(QueueId{1}, pool, others, others);
   AgedArrivals aged(bytes);
   EXPECT_EQ(aged.next_expiry(minute), never);
-  EXPECT_EQ(aged.expire(Instant{INT64_MAX / 4}, minute), 0u);
-  for (const Seq seq : {Seq{1}, Seq{2}, Seq{3}}) index.put(seq, IndexEntry::log(seq));
-  aged.add(start + seconds(2), 1, &index);
-  aged.add(start, 2, &index);
-  aged.add(start + seconds(1), 3, &index);
+  EXPECT_EQ(take(aged, Instant{INT64_MAX / 4}, minute), 0u);
+  for (const Seq seq : {Seq{1}, Seq{2}, Seq{3}}) queue.index.put(seq, IndexEntry::log(seq));
+  aged.add(start + seconds(2), 1, queue);
+  aged.add(start, 2, queue);
+  aged.add(start + seconds(1), 3, queue);
   EXPECT_EQ(aged.next_expiry(minute), start + minute);
-  EXPECT_EQ(aged.expire(start + minute - milliseconds(1), minute), 0u);
-  EXPECT_EQ(aged.expire(start + minute + seconds(1), minute), 2u);
-  EXPECT_EQ(aged.expire(start + minute + seconds(1), minute), 3u);
-  EXPECT_EQ(aged.expire(start + minute + seconds(1), minute), 0u);
+  EXPECT_EQ(take(aged, start + minute - milliseconds(1), minute), 0u);
+  EXPECT_EQ(take(aged, start + minute + seconds(1), minute), 2u);
+  EXPECT_EQ(take(aged, start + minute + seconds(1), minute), 3u);
+  EXPECT_EQ(take(aged, start + minute + seconds(1), minute), 0u);
   EXPECT_EQ(aged.next_expiry(minute), start + minute + seconds(2));
   EXPECT_EQ(bytes, AgedArrivals::entry_bytes);
   EXPECT_TRUE(aged.forget(1));
@@ -201,41 +208,41 @@ TEST(AgedArrivals, GoOldestFirstWheneverTheyCame) {
 
 TEST(AgedArrivals, AreCopiedInPiecesWhileTheyComeAndGo) {
   PagePool pool;
-  SeqIndex index(pool);
-  std::uint64_t bytes = 0;
+  std::uint64_t others = 0, bytes = 0;
+  Queue queue(QueueId{1}, pool, others, others);
   AgedArrivals aged(bytes), read(bytes);
-  for (Seq seq = 1; seq <= 100; ++seq) index.put(seq, IndexEntry::log(seq));
+  for (Seq seq = 1; seq <= 100; ++seq) queue.index.put(seq, IndexEntry::log(seq));
   for (Seq seq = 1; seq <= 90; ++seq)
-    aged.add(start - seconds(static_cast<std::int64_t>(seq % 10)), seq, &index);
-  index.erase(20);
+    aged.add(start - seconds(static_cast<std::int64_t>(seq % 10)), seq, queue);
+  queue.index.erase(20);
   AgedArrivals::Entry after = AgedArrivals::before_all;
   bool all = false;
   for (Seq next = 91; !all; ++next) {
     std::vector<AgedArrivals::Entry> piece;
     std::size_t most = 7;
-    all = aged.copy_behind(after, &index, most, piece);
+    all = aged.copy_behind(after, queue, most, piece);
     EXPECT_LE(piece.size(), 7u);
     read.restore(piece);
-    if (next <= 100) aged.add(start - seconds(4), next, &index);
+    if (next <= 100) aged.add(start - seconds(4), next, queue);
   }
   std::set<Seq> there;
-  while (const Seq seq = read.expire(Instant{INT64_MAX / 4}, minute)) there.insert(seq);
+  while (const Seq seq = take(read, Instant{INT64_MAX / 4}, minute)) there.insert(seq);
   for (Seq seq = 1; seq <= 90; ++seq) EXPECT_EQ(there.contains(seq), seq != 20) << seq;
 }
 
 TEST(AgedArrivals, ForgetThoseThatAreNotThereAnyMore) {
   PagePool pool;
-  SeqIndex index(pool);
-  std::uint64_t bytes = 0;
+  std::uint64_t others = 0, bytes = 0;
+  Queue queue(QueueId{1}, pool, others, others);
   AgedArrivals aged(bytes);
   constexpr Seq many = 10'000;
   for (Seq seq = 1; seq <= many; ++seq) {
-    index.put(seq, IndexEntry::log(seq));
-    aged.add(start + seconds(static_cast<std::int64_t>(seq)), seq, &index);
-    if (seq > 5) index.erase(seq);
+    queue.index.put(seq, IndexEntry::log(seq));
+    aged.add(start + seconds(static_cast<std::int64_t>(seq)), seq, queue);
+    if (seq > 5) queue.index.erase(seq);
   }
   std::size_t kept = 0;
-  for (Seq next = 1; const Seq seq = aged.expire(Instant{INT64_MAX / 4}, minute); ++kept) {
+  for (Seq next = 1; const Seq seq = take(aged, Instant{INT64_MAX / 4}, minute); ++kept) {
     if (next <= 5) {
       EXPECT_EQ(seq, next++) << "what is there stays, in order";
     }

@@ -8,7 +8,7 @@
 namespace pawl::test {
 namespace {
 
-void run(std::string_view steps) { Script().run(steps); }
+void run(std::string_view steps, const ShardLimits& limits = {}) { Script(limits).run(steps); }
 
 TEST(TimeToLive, EndsAWaitingMessage) {
   run("queue q | send q a ttl=1500ms | send q b | advance 1499ms | count q -> 2/0/0 | "
@@ -168,6 +168,72 @@ TEST(DeadLetterOnExpiry, MovesManyInTurn) {
 TEST(DeadLetterOnExpiry, KeepsTheOrderOfAGroup) {
   run("queue d fifo=1 | queue q fifo=1 dlq=d dlq_on_expiry=1 ttl=5 | send q g:a g:b g:c | "
       "advance 6s | receive d max=3 -> a#1 b#1 c#1 | count q -> 0/0/0");
+}
+
+TEST(DeadLetterOnExpiry, GoesOnWithWhatWasBeingDeleted) {
+  ShardLimits limits;
+  limits.retired_a_turn = 8;
+  run("queue d | queue q retention=60 | fill q 20 | advance 60s | set q dlq=d dlq_on_expiry=1 | "
+      "advance 10s | count q -> 0/0/0",
+      limits);
+}
+
+TEST(TimeToLive, DoesNotPostponeTheRetention) {
+  ShardLimits limits;
+  limits.retired_a_turn = 8;
+  run("queue q retention=60 | fill q 20 | advance 30s | send q z | advance 30s | send q y ttl=1d | "
+      "advance 10s | count q -> 2/0/0",
+      limits);
+}
+
+TEST(TimeToLive, BeginsWithADeliveryNowAcrossARestart) {
+  run("queue q max_delay=1d | send q a delay=1h ttl=10s | plan q 0 1 | crash | advance 10s | "
+      "count q -> 0/0/0");
+}
+
+TEST(DeadLetterOnExpiry, SurvivesACheckpointWhileItMoves) {
+  for (int slices = 0; slices < 14; ++slices) {
+    SCOPED_TRACE(slices);
+    Script script({.slots_max = 1, .slice_entries = 1});
+    script.run("queue d | queue q dlq=d dlq_on_expiry=1 | send q a ttl=5s");
+    for (int i = 0; i < slices; ++i) (void)script.answer("slice");
+    script.run("advance 5s");
+    for (int i = 0; i < 40 && script.answer("slice") == "more"; ++i) {
+    }
+    script.run("restart | receive q -> none");
+  }
+}
+
+TEST(TimeToLive, BeginsWhenALowerDelayShowsTheMessage) {
+  run("queue q fifo=1 delay=60 | send q g:a ttl=5s | advance 30s | set q delay=0 | advance 4s | "
+      "count q -> 1/0/0 | advance 1s | count q -> 0/0/0");
+}
+
+TEST(DeadLetterOnExpiry, KeepsTheOrderOfAGroupWhenFewMayMove) {
+  run("queue d fifo=1 | queue q fifo=1 dlq=d dlq_on_expiry=1 ttl=5 | send q g:a g:b g:c g:d | "
+      "advance 6s | receive d max=4 -> a#1 b#1 c#1 d#1",
+      {.transfers_max = 1});
+}
+
+TEST(TimeToLive, EndsForAMessageThatIsSetAside) {
+  run("queue q | send q a ttl=5s | rotate | set_aside q a | advance 6s | rotate | restart | "
+      "advance 1s | count q -> 0/0/0");
+}
+
+TEST(TimeToLive, CostsNoMemoryOnceItsMessagesAreDeleted) {
+  Script script;
+  script.run("queue q visibility=600");
+  const std::uint64_t before = script.world().shard().memory().index;
+  for (int i = 0; i < 50; ++i)
+    script.run(
+        "send q a b c d ttl=1d | receive q max=4 -> a#1 b#1 c#1 d#1 | "
+        "delete q a#1 b#1 c#1 d#1");
+  EXPECT_LT(script.world().shard().memory().index, before + 1000);
+}
+
+TEST(DeadLetterOnExpiry, LetsNoShortPollWait) {
+  run("queue d | queue q dlq=d dlq_on_expiry=1 | send q a ttl=5s | hold | advance 5s | "
+      "receive q -> none");
 }
 
 TEST(RetentionFromMove, BeginsAnewAtEachMove) {

@@ -358,7 +358,12 @@ void Clients::create(std::uint32_t client) {
   if (is_fifo(name)) call.spec.changes = fifo_attributes(name);
   add_backoff(name, call.spec.changes);
   if (random_.chance(2, 3))
-    for (AttributeChange& change : some_attributes(name)) call.spec.changes.push_back(change);
+    for (AttributeChange& change : some_attributes(name)) {
+      std::erase_if(call.spec.changes, [&](const AttributeChange& before) {
+        return before.attribute == change.attribute;
+      });
+      call.spec.changes.push_back(change);
+    }
   submit(call);
 }
 
@@ -386,7 +391,12 @@ void Clients::add_backoff(std::uint64_t name, std::vector<AttributeChange>& chan
   static constexpr std::array<std::int64_t, 3> lives = {2, 20, 90};
   if (choice % 6 == 2)
     changes.push_back(number(Attribute::message_ttl, lives[choice / 6 % lives.size()]));
-  if (choice % 5 >= 3) changes.push_back(number(Attribute::dlq_on_expiry, 1));
+  if (choice % 5 >= 3) {
+    changes.push_back(number(Attribute::dlq_on_expiry, 1));
+    add_policy(full_name(queue_name(name + 1)), 3, changes);
+  }
+  // A dead letter that expired is then as old as the retention of its new queue.
+  if (plan_.seed % 2 == 0) changes.push_back(number(Attribute::message_retention_period, 60));
   if (choice % 3 == 1) changes.push_back(number(Attribute::retention_from, 1));
 }
 
@@ -407,11 +417,16 @@ std::string Clients::full_name(std::string_view name) {
 void Clients::add_policy(std::uint64_t name, std::vector<AttributeChange>& changes) {
   std::string target;
   if (random_.chance(5, 6)) target = full_name(queue_name(name + random_.below(3)));
+  const auto max = target.empty() ? 0 : static_cast<std::int64_t>(random_.between(1, 3));
+  add_policy(target, max, changes);
+}
+
+void Clients::add_policy(const std::string& target, std::int64_t max,
+                         std::vector<AttributeChange>& changes) {
   changes.push_back({Attribute::dead_letter_target, -1, target});
   changes.push_back(
       {Attribute::redrive_policy, -1, target.empty() ? "" : "{\"to\":\"" + target + "\"}"});
-  changes.push_back(number(Attribute::max_receive_count,
-                           target.empty() ? 0 : static_cast<std::int64_t>(random_.between(1, 3))));
+  changes.push_back(number(Attribute::max_receive_count, max));
 }
 
 void Clients::set(std::uint32_t client, std::uint32_t queue) {
@@ -492,7 +507,7 @@ bool Clients::move(Act act, std::uint32_t client, std::uint32_t queue) {
 // Returns a queue for copies alone, from which nobody receives before the end; or another queue, if
 // no copy can move on from there.
 std::string Clients::replay_destination(const QueueRow& source) {
-  const bool others = plan_.dead_letters == 0 && !plan_.moves;
+  const bool others = plan_.dead_letters == 0 && !plan_.moves && plan_.lives == 0;
   if (!others || random_.chance(1, 2)) return full_name(copies_name(source.fifo));
   if (random_.chance(1, 2)) return source.full_name;
   for (int tries = 0; tries < 4; ++tries) {

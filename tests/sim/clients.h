@@ -108,6 +108,8 @@ class Clients final : public BrokerObserver {
   std::vector<AttributeChange> fifo_attributes(std::uint64_t name) const;
   void add_backoff(std::uint64_t name, std::vector<AttributeChange>& changes) const;
   void add_policy(std::uint64_t name, std::vector<AttributeChange>& changes);
+  static void add_policy(const std::string& target, std::int64_t max,
+                         std::vector<AttributeChange>& changes);
   std::vector<AttributeChange> some_attributes(std::uint64_t name);
   Held take_held(bool keep);
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint64_t longest_poll_us = 25'000'000;
 constexpr std::uint64_t name_wait_us = 1000 * (deleted_name_wait.ms + 1);
+constexpr std::uint64_t expired_wait_us = 40'000'000;
 constexpr std::uint64_t window_us = 301'000'000;
 constexpr int drain_rounds_max = 2000;
 // A message may pass through all queues before it can be received, with a second in each queue that
@@ -39,6 +40,8 @@ void Simulation::end() {
   clients_.peek_all();
   if (!settle()) return;
   if (plan_.strict) run_until(world_.now_us() + name_wait_us);
+  // Expired dead letters grow older than the shortest retention, which begins anew for them.
+  if (plan_.lives > 0) run_until(world_.now_us() + expired_wait_us);
   clients_.create_all();
   clients_.list_all();
   if (!settle()) return;

@@ -46,7 +46,7 @@ void Model::arrive_to_live(ModelMessage& message, const QueueRow& to) {
 // A task may have moved the message before its time ended, unseen: then it was new there, with
 // another id.
 void Model::note_unseen_hop(ModelMessage& message, const Delivery& delivery) {
-  if (delivery.sent == message.sent_at) return;
+  if (delivery.id == message_id(world_->secret(), message.born_queue, message.born_seq)) return;
   for (const QueueRow& queue : queues_) {
     const Seq seq = seq_of_id(world_->secret(), queue.id, delivery.id);
     if (seq == 0) continue;
