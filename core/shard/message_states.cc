@@ -300,14 +300,15 @@ void MessageStates::set_aside(QueueId id, Seq seq) {
   if (indexed.absent()) return;
   TrackedMessage message{.seq = seq};
   if (!indexed.in_log()) message = tracked_message_of(*queue, seq, indexed);
-  std::vector<LogPos> kept;
-  erase(*queue, seq, indexed, kept);
-  state_.statistics.leave(*queue, QueueCounter::set_aside);
-  CHECK(kept.size() == 1, "seq {} is not in the log", seq);
-  message.position = kept.front();
+  message.position = position_of(indexed);
+  CHECK(message.position != log_pos_none, "seq {} is not in the log", seq);
   const auto at = std::ranges::lower_bound(queue->set_aside, seq, {}, &TrackedMessage::seq);
   CHECK(at == queue->set_aside.end() || at->seq != seq, "seq {} is set aside twice", seq);
   queue->set_aside.insert(at, message);
+  std::vector<LogPos> kept;
+  erase(*queue, seq, indexed, kept);  // its record stays
+  CHECK(kept.size() == 1 && kept.front() == message.position, "{} records", kept.size());
+  state_.statistics.leave(*queue, QueueCounter::set_aside);
   queue->count_kept();
   ++set_aside_;
 }
