@@ -117,6 +117,9 @@ enum class Mutant : std::uint8_t {
   forget_expired_mark,       // the log does not say that the time of a message has ended
   forget_ttl_ends,           // a checkpoint has no ends of times to live
   keep_expired_age,          // an expired dead letter keeps its age
+  forget_pending,            // a message delayed for long is dropped when its time comes near
+  deliver_pending_early,     // such a message is visible as soon as its time comes near
+  forget_pending_record,     // a checkpoint leaves out messages that are delayed for long
   skip_peeked_message,       // a slice of a peek begins behind its first message
   // Work of a part that nothing arms: of the log (LogPart), or of the shard (ShardPart).
   forget_to_arm_checkpoint,  // a checkpoint is due, or its manifest

@@ -98,7 +98,7 @@ struct CheckpointSlice {
 
 // Progress of the walk over the shard.
 struct CheckpointWalk {
-  enum class Part : std::uint8_t { settings, aged, dedup, producers, messages, ttl_ends };
+  enum class Part : std::uint8_t { settings, aged, dedup, producers, pending, messages, ttl_ends };
 
   bool begun = false;
   bool names_done = false;
@@ -108,6 +108,7 @@ struct CheckpointWalk {
   Seq seq = 0;  // continue at this number or the next, in dedup or messages
   AgedArrivals::Entry aged = AgedArrivals::before_all;  // continue behind this entry
   Producers::Cursor producer;                           // and behind this one
+  Calendar::Cursor pending;                             // and here
 };
 
 }  // namespace pawl

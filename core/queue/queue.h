@@ -19,6 +19,7 @@
 #include "core/base/ids.h"
 #include "core/base/time.h"
 #include "core/base/usage.h"
+#include "core/containers/calendar.h"
 #include "core/containers/ring_queue.h"
 #include "core/containers/task_list.h"
 #include "core/queue/attempts.h"
@@ -205,6 +206,16 @@ struct TrackedMessage {
   bool operator==(const TrackedMessage&) const = default;
 };
 
+// Messages that are delayed beyond ShardLimits::calendar_horizon, by time. They have no slot and no
+// timer: a page entry and seven bytes. Each is pending in the index; other entries of the calendar
+// are out of date.
+struct PendingMessages {
+  std::unique_ptr<Calendar> calendar;  // null: empty
+  std::uint64_t count = 0;             // messages, durable or not
+  Instant armed = never;               // the timer for the first bucket
+  std::uint32_t generation = 0;        // of the timer
+};
+
 // A list of rows of a table, linked through the rows; row 0 is none.
 struct RowList {
   std::uint32_t first = 0, last = 0;
@@ -232,6 +243,7 @@ struct Queue {
   std::unique_ptr<AgedArrivals> aged;  // from the first message with an age of its own on
   // The ends of times to live that have begun; from the first on.
   std::unique_ptr<AgedArrivals> ttl_ends;
+  std::unique_ptr<PendingMessages> pending;  // from the first message delayed for long on
   // Messages whose bodies cannot be read, in rising order of number. The queue continues without
   // them; their records stay in the log, and the next startup tries them again.
   std::vector<TrackedMessage> set_aside;
@@ -248,7 +260,7 @@ struct Queue {
   Seq swept = 0;             // messages below that are still there have Slot::aged_apart
   bool keeps_apart = false;  // since its first message with Slot::aged_apart
   std::uint64_t in_flight = 0;
-  std::uint64_t delayed = 0;
+  std::uint64_t delayed = 0;  // with a slot, or pending and durable
   std::uint64_t slots = 0;    // messages with a slot
   std::uint64_t leases = 0;   // of other messages in flight
   std::uint64_t moving = 0;   // messages on their way to another queue
@@ -279,6 +291,7 @@ struct Queue {
   bool used_up() const { return next_seq > seq_newest_max; }
   bool has_ready() const { return index.ready() > 0 || (groups && groups->any_ready()); }
   std::uint64_t visible() const { return index.ready() + (groups ? groups->visible() : 0); }
+  std::uint64_t pending_count() const { return pending ? pending->count : 0; }
   ReplayTask* replaying() { return running_task(replays); }
   // Call after a change of moves, replays or set_aside.
   void count_kept();

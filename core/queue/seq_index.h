@@ -37,9 +37,11 @@ namespace pawl {
 // The location of a message: in the log (it only waits), in the slab of tracked messages, or in a
 // lease.
 //
-//   63      62       48      36       32       0
-//   | slot | lease | 0      | member | row      |     of a slot, of a lease
-//   | 0    | 0     | 0      | log position      |     of a waiting message
+//   63      62      61        60        48      36       32       0
+//   | slot | lease | 0       | 0       | 0      | member | row      |     of a slot, of a lease
+//   | 0    | 0     | pending | durable | 0      | log position      |     of a waiting message
+//
+// A pending message is delayed for so long that its time is in the calendar of its queue.
 class IndexEntry {
  public:
   static constexpr std::uint32_t members_max = 16;  // of a lease
@@ -51,13 +53,23 @@ class IndexEntry {
     CHECK(member < members_max, "member {}", member);
     return IndexEntry(lease_tag | std::uint64_t{member} << 32 | row);
   }
+  static constexpr IndexEntry pending(LogPos position, bool durable) {
+    return IndexEntry(pending_tag | (durable ? durable_tag : 0) | log_pos(position));
+  }
   constexpr bool absent() const { return word_ == 0; }
   constexpr bool is_slot() const { return (word_ & slot_tag) != 0; }
   constexpr bool is_lease() const { return (word_ & lease_tag) != 0; }
   constexpr bool in_log() const { return !absent() && (word_ & (slot_tag | lease_tag)) == 0; }
+  constexpr bool is_pending() const { return (word_ & pending_tag) != 0; }
+  constexpr bool is_durable() const { return (word_ & durable_tag) != 0; }  // pending messages only
   constexpr LogPos position() const {
     CHECK((word_ & (slot_tag | lease_tag)) == 0, "the entry {} has no position", word_);
-    return word_;
+    return word_ & ~(pending_tag | durable_tag);
+  }
+  // The same message, relocated.
+  constexpr IndexEntry moved_to(LogPos position) const {
+    CHECK(in_log(), "the entry {} has no position", word_);
+    return IndexEntry((word_ & (pending_tag | durable_tag)) | log_pos(position));
   }
   constexpr std::uint32_t slot() const {
     CHECK(is_slot(), "the entry {} is not a slot", word_);
@@ -75,6 +87,8 @@ class IndexEntry {
  private:
   static constexpr std::uint64_t slot_tag = std::uint64_t{1} << 63;
   static constexpr std::uint64_t lease_tag = std::uint64_t{1} << 62;
+  static constexpr std::uint64_t pending_tag = std::uint64_t{1} << 61;
+  static constexpr std::uint64_t durable_tag = std::uint64_t{1} << 60;
   constexpr explicit IndexEntry(std::uint64_t word) : word_(word) {}
   std::uint64_t word_ = 0;
 };

@@ -6,6 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/base/mutant.h"
+#include "core/shard/pending.h"
 
 namespace pawl {
 namespace {
@@ -83,6 +84,10 @@ bool CheckpointSlicer::slice_queue(const ConfigPtr& config, CheckpointSlice& out
   }
   if (walk_.part == Part::producers) {
     if (!slice_producers(queue, out, left)) return false;
+    walk_.part = Part::pending;
+  }
+  if (walk_.part == Part::pending) {
+    if (!slice_pending(queue, out, left)) return false;
     walk_.part = Part::messages;
     walk_.seq = queue.gone_below();
   }
@@ -160,6 +165,25 @@ bool CheckpointSlicer::slice_producers(const Queue& queue, CheckpointSlice& out,
   return all;
 }
 
+// In order of their times: only the calendar has them. A message that gets a slot during the
+// checkpoint is written again, as it is then.
+bool CheckpointSlicer::slice_pending(const Queue& queue, CheckpointSlice& out, std::size_t& left) {
+  if (!queue.pending || !queue.pending->calendar || MUTANT(forget_pending_record)) return true;
+  std::vector<Calendar::Entry> entries;
+  const bool all = queue.pending->calendar->copy_from(walk_.pending, left, entries);
+  left -= std::min(left, entries.size());
+  TrackedMessagesRecord record{.queue = queue.id, .entries = {}};
+  for (const auto& [seq, at] : entries) {
+    const IndexEntry indexed = queue.index.find(seq);
+    if (!indexed.is_pending()) continue;
+    if (!record.entries.empty() && record.entries.back().seq >= seq)
+      out.records.emplace_back(std::exchange(record, {.queue = queue.id, .entries = {}}));
+    record.entries.push_back(Pending::tracked(seq, indexed, at));
+  }
+  if (!record.entries.empty()) out.records.emplace_back(std::move(record));
+  return all;
+}
+
 // In order of their numbers, for so they join their groups: what was set aside comes in between.
 bool CheckpointSlicer::slice_messages(const Queue& queue, CheckpointSlice& out, std::size_t& left) {
   IndexEntriesRecord index_entries{.queue = queue.id, .entries = {}};
@@ -175,6 +199,7 @@ bool CheckpointSlicer::slice_messages(const Queue& queue, CheckpointSlice& out, 
     add_set_aside(seq);
     walk_.seq = seq + 1;
     const IndexEntry indexed = queue.index.find(seq);
+    if (indexed.is_pending()) continue;  // slice_pending() has it, or its SEND follows
     if (queue.keeps_apart && seq < queue.expired && !states_.is_apart(indexed)) continue;
     if (indexed.in_log()) {
       index_entries.entries.push_back({seq, indexed.position()});

@@ -77,6 +77,8 @@ void CommitQueue::appended(Effects& effects, Lsn lsn) {
                                          record.seq, *queue);
         retention_.arm_retention(*queue);
       }
+    } else if (record.aged_apart) {
+      pending_.add(*queue, record.seq, record.position, record.deliver_at);
     } else {
       queue->index.put(record.seq, IndexEntry::log(record.position));
     }
@@ -113,7 +115,9 @@ void CommitQueue::make_available(const Commit& commit, Instant now) {
     const IndexEntry indexed = queue->index.find(seq);
     if (indexed.absent()) continue;  // purged meanwhile
     CHECK(!indexed.is_lease(), "seq {} was delivered before it was available", seq);
-    if (!indexed.is_slot()) {
+    if (indexed.is_pending()) {
+      Pending::settle(*queue, seq, indexed);
+    } else if (!indexed.is_slot()) {
       queue->index.make_ready(seq, SeqIndex::Set::fresh);
     } else if (state_.slots[indexed.slot()].deadline > now) {
       states_.hide(*queue, indexed.slot(), State::delayed, state_.slots[indexed.slot()].deadline);

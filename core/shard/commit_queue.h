@@ -16,6 +16,7 @@
 #include "core/queue/effects.h"
 #include "core/shard/long_polls.h"
 #include "core/shard/message_states.h"
+#include "core/shard/pending.h"
 #include "core/shard/retention.h"
 #include "core/shard/shard_state.h"
 
@@ -23,8 +24,9 @@ namespace pawl {
 
 class CommitQueue {
  public:
-  CommitQueue(ShardState& state, LongPolls& polls, MessageStates& states, Retention& retention)
-      : state_(state), polls_(polls), states_(states), retention_(retention) {}
+  CommitQueue(ShardState& state, LongPolls& polls, MessageStates& states, Retention& retention,
+              Pending& pending)
+      : state_(state), polls_(polls), states_(states), retention_(retention), pending_(pending) {}
 
   // The messages from `first` on become visible once they are durable, or with `at_once` as soon as
   // they have their log positions. `came`: the counter of the statistics, sent or arrived.
@@ -67,6 +69,7 @@ class CommitQueue {
   LongPolls& polls_;
   MessageStates& states_;
   Retention& retention_;
+  Pending& pending_;
   RingQueue<Commit> commits_;
   std::size_t unplaced_ = 0;     // this turn's commits, at the end of commits_
   std::vector<Commit> at_once_;  // delivered from the next turn on, durable or not

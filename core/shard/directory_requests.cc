@@ -150,6 +150,7 @@ void DirectoryRequests::drop_queue(QueueId id, Effects& effects) {
   polls_.answer_all(queue, Errc::no_such_queue, effects);
   replays_.forget_all(queue);
   if (queue.retention_armed != never) state_.timers.cancelled();
+  if (queue.pending && queue.pending->armed != never) state_.timers.cancelled();
   if (queue.moves && queue.moves->timer_armed) state_.timers.cancelled();
   if (queue.forget_armed) state_.timers.cancelled();
   reclaimer_.retire_deleted(queue, effects);

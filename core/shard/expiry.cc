@@ -10,6 +10,7 @@ namespace pawl {
 
 // An entry of a message that has become visible since, or is not yet, is out of date.
 bool Expiry::is_older(IndexEntry indexed, Duration retention, Instant now) const {
+  if (indexed.is_pending()) return false;
   if (!indexed.is_slot()) return true;
   const Slot& slot = state_.slots[indexed.slot()];
   CHECK(slot.state != Slot::State::free, "seq {} has a free slot", slot.seq);

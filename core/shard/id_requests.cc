@@ -63,7 +63,8 @@ Errc IdRequests::cancel_in_flight(Queue& queue, ReceiptEntry& entry, Seq seq, In
 
 // A waiting message gets a slot: visible, or sent while it is not durable.
 std::uint32_t IdRequests::slot_of(Queue& queue, Seq seq, IndexEntry indexed) {
-  if (indexed.is_slot() || queue.index.is_ready(seq)) return states_.slot_for(queue, seq, indexed);
+  if (indexed.is_slot() || indexed.is_pending() || queue.index.is_ready(seq))
+    return states_.slot_for(queue, seq, indexed);
   CHECK(indexed.in_log(), "seq {} is leased", seq);
   return states_.take_slot(queue, seq, State::sent, indexed.position());
 }

@@ -64,6 +64,14 @@ std::uint32_t MessageStates::take_slot(Queue& queue, Seq seq, State state, LogPo
 // The slot of a message that is there, made if it had none.
 std::uint32_t MessageStates::slot_for(Queue& queue, Seq seq, IndexEntry indexed) {
   if (indexed.is_slot()) return indexed.slot();
+  if (indexed.is_pending()) {
+    const std::uint32_t row = slot_for_pending(queue, seq, indexed);
+    if (row == Slab<Slot>::none) return row;
+    sweep_calendar(queue);
+    state_.slot(row).deadline = never;
+    if (indexed.is_durable()) change_state(queue, row, State::delayed);
+    return row;
+  }
   if (!indexed.is_lease()) return take_slot(queue, seq, State::visible, indexed.position());
   const std::uint32_t row = break_out(queue, indexed);
   Slot& slot = state_.slot(row);
@@ -71,6 +79,49 @@ std::uint32_t MessageStates::slot_for(Queue& queue, Seq seq, IndexEntry indexed)
   slot.timer_armed = true;
   state_.timers.arm(slot.deadline, timer_message, row, slot.generation);
   return row;
+}
+
+std::uint32_t MessageStates::slot_for_pending(Queue& queue, Seq seq, IndexEntry indexed) {
+  CHECK(indexed.is_pending(), "seq {} of queue {} is not pending", seq, raw(queue.id));
+  const std::uint32_t row = take_slot(queue, seq, State::sent, indexed.position());
+  if (row == Slab<Slot>::none) return row;
+  leave_calendar(queue, indexed);
+  queue.keep_apart(state_.slot(row));
+  return row;
+}
+
+void MessageStates::make_pending(Queue& queue, std::uint32_t row) {
+  const Slot& slot = state_.slots[row];
+  CHECK(slot.state == State::sent && slot.group == 0 && slot.aged_apart && queue.pending,
+        "seq {} cannot be pending", slot.seq);
+  CHECK(slot.position != log_pos_none && !slot.timer_armed, "seq {} has a timer", slot.seq);
+  queue.index.put(slot.seq, IndexEntry::pending(slot.position, true));
+  ++queue.delayed;
+  ++queue.pending->count;
+  count_down(queue.slots);
+  state_.slot(row).state = State::free;
+  state_.slots.write().give(row);
+}
+
+// Its entry in the calendar is out of date from now on.
+void MessageStates::leave_calendar(Queue& queue, IndexEntry indexed) {
+  CHECK(queue.pending != nullptr && queue.pending->count > 0, "queue {} has no pending message",
+        raw(queue.id));
+  if (indexed.is_durable()) count_down(queue.delayed);
+  --queue.pending->count;
+}
+
+// An entry of the calendar is out of date. Recovery needs the times of messages that have a slot by
+// now, see Pending::resume().
+void MessageStates::sweep_calendar(Queue& queue) {
+  std::unique_ptr<Calendar>& calendar = queue.pending->calendar;
+  const bool recovers = queue.config == nullptr;
+  CHECK(calendar != nullptr, "queue {} has no calendar", raw(queue.id));
+  if (queue.pending->count == 0 && !recovers) return calendar.reset();
+  calendar->went([&](Seq seq) {
+    const IndexEntry indexed = queue.index.find(seq);
+    return indexed.is_pending() || (recovers && !indexed.absent());
+  });
 }
 
 // The slot of a new message, as sent and in its group.
@@ -195,8 +246,9 @@ void MessageStates::change_state(Queue& queue, std::uint32_t row, State state) {
   if (state == State::in_flight) ++queue.in_flight;
   if (state == State::delayed) ++queue.delayed;
   if (state == State::moving) ++queue.leaving;
-  CHECK(queue.delayed + queue.leaving <= queue.slots, "{} delayed, {} leaving of {}", queue.delayed,
-        queue.leaving, queue.slots);
+  CHECK(queue.delayed + queue.leaving <= queue.slots + queue.pending_count(),
+        "{} delayed, {} leaving of {}, {} pending", queue.delayed, queue.leaving, queue.slots,
+        queue.pending_count());
   if (slot.never_delivered()) {
     if (slot.aged_apart) retention_.aged_apart(queue, slot, before, state);
     if (state == State::visible && slot.life_ahead().ms != 0) retention_.begin_life(queue, slot);
@@ -249,6 +301,7 @@ void MessageStates::erase(Queue& queue, Seq seq, IndexEntry indexed, std::vector
     if (state_.slots[indexed.slot()].group != 0) queue.groups->leave(indexed.slot());
     count_down(queue.slots);
   }
+  if (indexed.is_pending()) leave_calendar(queue, indexed);
   if (indexed.is_lease()) {
     if (!MUTANT(leak_in_flight)) count_down(queue.in_flight);
     freed.push_back(state_.leases->position(indexed));
@@ -258,6 +311,7 @@ void MessageStates::erase(Queue& queue, Seq seq, IndexEntry indexed, std::vector
   }
   queue.index.erase(seq);
   if (queue.ttl_ends) queue.ttl_ends->look(queue);
+  if (indexed.is_pending()) sweep_calendar(queue);
   // It may have been in the way: at the limit of messages in flight, or at the front of its group.
   if (queue.has_ready() && !MUTANT(group_sleeps)) polls_.want_match(queue);
 }
@@ -297,7 +351,8 @@ void MessageStates::delay_anew(Queue& queue, Instant now) {
 void MessageStates::set_aside(QueueId id, Seq seq) {
   Queue* const queue = state_.find_queue(id);
   const IndexEntry indexed = queue == nullptr ? IndexEntry() : queue->index.find(seq);
-  if (indexed.absent()) return;
+  // Nobody reads the body of a pending message before its time.
+  if (indexed.absent() || indexed.is_pending()) return;
   TrackedMessage message{.seq = seq};
   if (!indexed.in_log()) message = tracked_message_of(*queue, seq, indexed);
   message.position = position_of(indexed);
@@ -356,7 +411,7 @@ void MessageStates::set_position(Queue& queue, Seq seq, IndexEntry indexed, LogP
   } else if (indexed.is_lease()) {
     state_.leases.write().set_position(indexed, position);
   } else {
-    queue.index.put(seq, IndexEntry::log(position));
+    queue.index.put(seq, indexed.moved_to(position));
   }
 }
 

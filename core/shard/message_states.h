@@ -29,9 +29,14 @@ class MessageStates {
 
   // --- slots ---
   std::uint32_t take_slot(Queue& queue, Seq seq, Slot::State state, LogPos position);
-  // A leased message leaves its lease; that never fails.
+  // A leased message leaves its lease; that never fails. A pending message is delayed without a
+  // timer, or sent if it is not durable, until the caller sets its time.
   std::uint32_t slot_for(Queue& queue, Seq seq, IndexEntry indexed);
   std::uint32_t new_slot(Queue& queue, Seq seq, const Content& content);
+  // The pending message leaves the calendar of its queue, as sent.
+  std::uint32_t slot_for_pending(Queue& queue, Seq seq, IndexEntry indexed);
+  // The delayed message gives its slot back: it is pending from now on.
+  void make_pending(Queue& queue, std::uint32_t row);
   // The groups of the queue, made if it has none.
   Groups& groups_of(Queue& queue, bool fifo);
   void set_slots_max(std::uint32_t max) { state_.slots.write().set_max(max); }
@@ -85,7 +90,7 @@ class MessageStates {
 
   // Its retention does not follow its number.
   bool is_apart(IndexEntry indexed) const {
-    return indexed.is_slot() && state_.slots[indexed.slot()].aged_apart;
+    return indexed.is_pending() || (indexed.is_slot() && state_.slots[indexed.slot()].aged_apart);
   }
 
   // --- records ---
@@ -97,6 +102,8 @@ class MessageStates {
   bool join_group(Queue& queue, std::uint32_t row, const Content& content);
   std::uint32_t break_out(Queue& queue, IndexEntry indexed);
   void leave_lease(Queue& queue, IndexEntry indexed);
+  static void leave_calendar(Queue& queue, IndexEntry indexed);
+  static void sweep_calendar(Queue& queue);
 
   ShardState& state_;
   LongPolls& polls_;

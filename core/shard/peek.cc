@@ -81,17 +81,19 @@ Found from_slot(const ShardState& state, const Queue& queue, const Slot& slot) {
   return found;
 }
 
-Found look_at(const ShardState& state, const Queue& queue, Seq seq, IndexEntry indexed) {
-  if (indexed.is_slot()) return from_slot(state, queue, state.slots[indexed.slot()]);
+Found look_at(const ShardState& shard, const Queue& queue, Seq seq, IndexEntry indexed) {
+  if (indexed.is_slot()) return from_slot(shard, queue, shard.slots[indexed.slot()]);
   if (indexed.is_lease()) {
-    Found found = from_slot(state, queue, state.leases->slot_of(indexed));
+    Found found = from_slot(shard, queue, shard.leases->slot_of(indexed));
     if (MUTANT(peek_leases_as_visible)) found.message.state = Peeked::visible;
     return found;
   }
-  const bool ready = queue.index.is_ready(seq);
+  const Peeked state = indexed.is_durable()        ? Peeked::delayed
+                       : queue.index.is_ready(seq) ? Peeked::visible
+                                                   : Peeked::not_durable;
   return {
-      .message = {.seq = seq, .state = ready ? Peeked::visible : Peeked::not_durable},
-      .position = indexed.position()
+      .message = {.seq = seq, .state = state},
+        .position = indexed.position()
   };
 }
 
@@ -181,6 +183,17 @@ void end_before(PeekSlice& slice, Seq seq) {
   CHECK(at != slice.messages.end() && at->seq == seq, "the slice has no message {}", seq);
   slice.messages.erase(at, slice.messages.end());
   slice.next = seq;
+}
+
+void add_times(PeekSlice& slice, std::span<const Delivery> stored) {
+  auto found = stored.begin();
+  for (PeekedMessage& message : slice.messages) {
+    if (message.state != Peeked::delayed || message.until != Instant{}) continue;
+    found = std::find_if(found, stored.end(),
+                         [&](const Delivery& delivery) { return delivery.seq >= message.seq; });
+    if (found == stored.end()) return;
+    if (found->seq == message.seq) message.until = found->deliver_at;
+  }
 }
 
 }  // namespace pawl

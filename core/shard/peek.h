@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "core/queue/effects.h"
 #include "core/queue/request.h"
@@ -30,5 +31,8 @@ void peek(const ShardState& state, Request& request, Instant now, Effects& effec
 
 // The messages of the slice from `seq` on are left to the next slice.
 void end_before(PeekSlice& slice, Seq seq);
+
+// The delivery times of pending messages, from their records in `stored`, by rising number.
+void add_times(PeekSlice& slice, std::span<const Delivery> stored);
 
 }  // namespace pawl

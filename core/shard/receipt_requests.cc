@@ -128,6 +128,7 @@ Errc ReceiptRequests::change_one(Queue& queue, const ReceiptEntry& entry, Instan
   if (!receipt) return receipt.error().code;
   const IndexEntry indexed = queue.index.find(receipt->seq);
   if (indexed.absent()) return Errc::message_gone;
+  if (indexed.is_pending()) return Errc::receipt_expired;  // its time is far ahead
   const std::uint32_t row = states_.slot_for(queue, receipt->seq, indexed);
   if (row == Slab<Slot>::none) return Errc::overloaded;
   Slot& slot = state_.slot(row);

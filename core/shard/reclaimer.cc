@@ -41,13 +41,15 @@ void Reclaimer::retire(Queue& queue, const Effects& effects) {
                           queue.index.size() + static_cast<std::uint64_t>(of_this_turn));
   retired_.push_back({std::move(queue.index), std::move(queue.groups),
                       MUTANT(purge_keeps_dedup) ? nullptr : std::move(queue.fifo),
-                      std::move(queue.aged), std::move(queue.ttl_ends), nullptr,
+                      std::move(queue.aged), std::move(queue.ttl_ends),
+                      queue.pending ? std::move(queue.pending->calendar) : nullptr, nullptr,
                       std::exchange(queue.set_aside, {}), UsageCounter(state_.kept_bytes.write())});
   state_.arm(ShardPart::reclaim);
   retired_.back().kept.set(retired_.back().set_aside.capacity() * sizeof(TrackedMessage));
   queue.count_kept();
   queue.index = state_.new_index();
   queue.times.clear();
+  if (queue.pending) queue.pending->count = 0;
   queue.in_flight = queue.delayed = queue.slots = queue.leases = queue.leaving = 0;
   queue.low = queue.next_seq;
 }
@@ -82,6 +84,12 @@ void Reclaimer::reclaim(Effects& effects) {
       if (!(*times)->forget(rest)) return;
       reclaimed += before;
       times->reset();
+    }
+    if (retired.calendar) {
+      const std::size_t before = retired.calendar->size();
+      if (!retired.calendar->forget(rest)) return;
+      reclaimed += before;
+      retired.calendar.reset();
     }
     if (retired.producers) {
       const std::size_t before = retired.producers->size();

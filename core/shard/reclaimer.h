@@ -41,6 +41,7 @@ class Reclaimer {
     std::unique_ptr<Groups> groups;
     std::unique_ptr<Fifo> fifo;
     std::unique_ptr<AgedArrivals> aged, ttl_ends;
+    std::unique_ptr<Calendar> calendar;
     std::unique_ptr<Producers> producers;
     std::vector<TrackedMessage> set_aside;
     UsageCounter kept;  // its bytes

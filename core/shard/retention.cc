@@ -67,7 +67,7 @@ void Retention::aged_apart(Queue& queue, const Slot& slot, Slot::State before, S
 
 void Retention::add_missing(Queue& queue) {
   if (!queue.keeps_apart) return;
-  std::vector<std::pair<Seq, Instant>> received;
+  Ages received;
   queue.index.for_each([&](Seq seq, IndexEntry indexed) {
     if (!indexed.is_slot()) return;
     const Slot& slot = state_.slots[indexed.slot()];
@@ -75,9 +75,13 @@ void Retention::add_missing(Queue& queue) {
     if (slot.aged_apart && !slot.never_delivered())
       received.emplace_back(seq, slot.receive_count > 0 ? slot.first_received() : slot.deadline);
   });
-  if (received.empty()) return;
+  add_unless_known(queue, received);
+}
+
+void Retention::add_unless_known(Queue& queue, const Ages& ages) {
+  if (ages.empty()) return;
   const std::vector<Seq> known = queue.aged ? queue.aged->numbers() : std::vector<Seq>();
-  for (const auto& [seq, at] : received) {
+  for (const auto& [seq, at] : ages) {
     if (!std::ranges::binary_search(known, seq)) aged_of(queue).add(at, seq, queue);
   }
 }

@@ -11,6 +11,9 @@
 // Owner:  core/shard/shard.h.
 #pragma once
 
+#include <utility>
+#include <vector>
+
 #include "core/shard/shard_state.h"
 
 namespace pawl {
@@ -31,6 +34,9 @@ class Retention {
   void aged_apart(Queue& queue, const Slot& slot, Slot::State before, Slot::State after);
   // A message that was never delivered has become visible.
   void begin_life(Queue& queue, Slot& slot);
+  using Ages = std::vector<std::pair<Seq, Instant>>;
+  // Messages with Slot::aged_apart age from these times, except those that have an entry.
+  void add_unless_known(Queue& queue, const Ages& ages);
   // After recovery: a delivered message without an entry ages from its first receive.
   void add_missing(Queue& queue);
 

@@ -200,7 +200,7 @@ SendRecord* SendRequests::send_one(Queue& queue, SendEntry& entry, Duration dela
     entry.error = Errc::message_numbers_used_up;
     return nullptr;
   }
-  if (delay.ms > 0 || !entry.content.group.empty()) {
+  if ((delay.ms > 0 || !entry.content.group.empty()) && !waits_long(queue, entry, delay, now)) {
     const std::uint32_t row = states_.new_slot(queue, queue.next_seq, entry.content);
     if (row == Slab<Slot>::none) {
       entry.error = Errc::overloaded;
@@ -223,6 +223,14 @@ SendRecord* SendRequests::send_one(Queue& queue, SendEntry& entry, Duration dela
   return &record;
 }
 
+// The message gets no slot: appended() enters it into the calendar. A time to live that has not
+// begun needs a slot.
+bool SendRequests::waits_long(const Queue& queue, const SendEntry& entry, Duration delay,
+                              Instant now) const {
+  return entry.content.group.empty() && queue.config->ages_from_delivery() &&
+         queue.config->time_to_live(entry.time_to_live).ms == 0 && state_.is_far(now, now + delay);
+}
+
 // A delayed message ages from its delivery time where x-max-delay says so. In a FIFO queue, a delay
 // of its own stays when that of the queue changes.
 void SendRequests::note_own_time(Queue& queue, const SendEntry& entry, Duration delay,
@@ -230,7 +238,9 @@ void SendRequests::note_own_time(Queue& queue, const SendEntry& entry, Duration 
   record.aged_apart = delay.ms > 0;
   record.own_delay = queue.config->is_fifo() && entry.delay.ms >= 0;
   if (!record.aged_apart && !record.own_delay) return;
-  Slot& slot = state_.slot(queue.index.find(entry.seq).slot());
+  const IndexEntry indexed = queue.index.find(entry.seq);
+  if (indexed.absent()) return;  // it has no slot
+  Slot& slot = state_.slot(indexed.slot());
   CHECK(slot.seq == entry.seq, "seq {} is in the slot of seq {}", entry.seq, slot.seq);
   if (record.aged_apart) queue.keep_apart(slot);
   if (record.own_delay) slot.since = Instant{};

@@ -41,6 +41,7 @@ class SendRequests {
   // Null: the entry has failed.
   SendRecord* send_one(Queue& queue, SendEntry& entry, Duration delay, Instant now,
                        Effects& effects);
+  bool waits_long(const Queue& queue, const SendEntry& entry, Duration delay, Instant now) const;
   void note_own_time(Queue& queue, const SendEntry& entry, Duration delay, SendRecord& record);
   void note_time_to_live(Queue& queue, Duration ttl, SendRecord& record);
   bool is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Instant now);

@@ -170,6 +170,10 @@ bool Shard::live(const TimerEntry& entry) const {
       return queue != nullptr && queue->forget_armed &&
              queue->forget_generation == entry.generation;
     }
+    case timer_calendar: {
+      const Queue* const queue = state_.existing_queue(entry.subject);
+      return queue != nullptr && Pending::live(*queue, entry);
+    }
     case timer_lease:
       return state_.leases->live(entry);
     default:
@@ -199,6 +203,8 @@ std::size_t Shard::on_timer(const TimerEntry& entry, Instant now, Effects& effec
     history_.forget_expired(queue, now);
     return 1;
   }
+  if (entry.kind == timer_calendar)
+    return pending_.approach(*state_.existing_queue(entry.subject), now);
   if (entry.kind == timer_waiter) {
     Queue* const queue = state_.find_queue(polls_.queue_of(entry.subject));
     CHECK(queue != nullptr, "a waiter of a queue that is gone");
@@ -256,7 +262,7 @@ ShardMemory Shard::memory() const {
   const ShardState& s = state_;
   return {.index = s.pages.bytes() + s.times_bytes,
           .slots = s.slots->bytes() + s.leases->bytes() + s.groups_bytes,
-          .timers = s.timers.bytes(),
+          .timers = s.timers.bytes() + s.calendar_bytes,
           .dedup = s.fifo_bytes + s.attempts_bytes + s.producers_bytes,
           .transfers = transfers_.bytes(),
           .queues = s.directory->table_memory() + s.directory->config_memory() / s.identity.shards +

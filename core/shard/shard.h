@@ -8,7 +8,7 @@
 //
 //   SendRequests, ReceiveRequests, ReceiptRequests, DirectoryRequests   requests
 //   LongPolls, MessageStates, CommitQueue, Retention, Expiry, Reclaimer  messages, waiting receives
-//   Transfers, MoveTasks, ReplayTasks, SendHistory                      other queues, past sends
+//   Transfers, MoveTasks, ReplayTasks, SendHistory, Pending  other queues, past sends, long delays
 //   CheckpointSlicer, StateRestorer                                     checkpoints, recovery
 //
 // A pure state machine: the same requests at the same times give the same effects. The shard loop
@@ -72,8 +72,7 @@ class Shard {
 
   // A receive leaves with these bodies.
   void delivered(QueueId queue, std::span<const Delivery> deliveries, Instant now);
-  // The body of a message cannot be read: its queue continues without it. The next startup tries it
-  // again.
+  // The body of a message cannot be read: its queue continues without it, up to the next startup.
   void set_aside(QueueId queue, Seq seq) { states_.set_aside(queue, seq); }
   // Takes a long poll out of the queue; false: it is not (or no longer) waiting.
   bool cancel(Request& request) { return polls_.cancel(request); }
@@ -83,12 +82,11 @@ class Shard {
   // --- relocation: see wal/relocation.h ---
   // Position of a message's record; log_pos_none: the message no longer exists.
   LogPos position_of(QueueId queue, Seq seq) { return states_.position_of(queue, seq); }
-  // The record has been relocated. The message must exist.
+  // The record of a message that exists has been relocated.
   void relocated(QueueId queue, Seq seq, LogPos to) { states_.relocated(queue, seq, to); }
 
   // --- transfers: see core/queue/transfer.h ---
-  // The content has been read: finds the target. On failure the request has the error and returns
-  // to apply() in the commit stage.
+  // The content is read: finds the target. On failure the request returns to apply().
   void address(Transfer& transfer) { transfers_.address(transfer); }
   std::size_t transfers() const { return transfers_.under_way(); }
   // At startup: sources that may still hold a transferred message. The caller passes each to its
@@ -161,9 +159,10 @@ class Shard {
   LongPolls polls_{state_};
   Retention retention_{state_};
   MessageStates states_{state_, polls_, retention_};
+  Pending pending_{state_, states_, retention_};
   SendHistory history_{state_};
   Reclaimer reclaimer_{state_, states_};
-  CommitQueue commits_{state_, polls_, states_, retention_};
+  CommitQueue commits_{state_, polls_, states_, retention_, pending_};
   Transfers transfers_{state_, polls_, states_, commits_};
   MoveTasks moves_{state_, states_, commits_, transfers_};
   ReplayTasks replays_{state_};
@@ -174,7 +173,8 @@ class Shard {
   ReceiptRequests receipts_{state_, states_, transfers_, returns_};
   DirectoryRequests changes_{state_, polls_, states_, retention_, reclaimer_, replays_};
   CheckpointSlicer slicer_{state_, states_, transfers_};
-  StateRestorer restorer_{state_, states_, retention_, history_, transfers_, moves_, replays_};
+  StateRestorer restorer_{state_,   states_,    retention_, pending_,
+                          history_, transfers_, moves_,     replays_};
 };
 
 }  // namespace pawl

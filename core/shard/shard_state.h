@@ -49,9 +49,14 @@ struct ShardLimits {
   std::uint64_t transfer_bytes_unread = 1 << 20;
   std::uint32_t moves_under_way = 64;  // transfers of one move task
   std::uint32_t dead_letters_a_receive = 64;
-  std::size_t slice_entries = 512;   // checkpoint entries in a turn
-  std::size_t replays_max = 1024;    // replay tasks remembered: 4.5 KiB each at most
-  std::size_t replays_running = 64;  // running replay tasks
+  std::size_t slice_entries = 512;  // checkpoint entries in a turn
+  // Messages delayed beyond the horizon wait in a calendar, by times of 2^calendar_bits ms. When
+  // such a time begins within the horizon, its messages get slots and timers.
+  Duration calendar_horizon = seconds(86'400);
+  unsigned calendar_bits = Calendar::bits_max;
+  std::size_t slots_of_calendar_a_turn = 1024;  // of one queue
+  std::size_t replays_max = 1024;               // replay tasks remembered: 4.5 KiB each at most
+  std::size_t replays_running = 64;             // running replay tasks
   std::size_t labelled_queues_max = LabelledQueues::most_default;  // of all shards together
   Seq first_number = 1;  // first number in a new queue; tests begin near the last
   // Freed memory kept for reuse, for each of slots, leases, index and timers.
@@ -77,7 +82,7 @@ struct ShardMemory {
   std::uint64_t index = 0;  // 8.3 bytes a message, and the send times
   // 64 bytes a message that is or was more than waiting; a lease has 120 for up to ten messages.
   std::uint64_t slots = 0;
-  std::uint64_t timers = 0;  // 16 bytes each
+  std::uint64_t timers = 0;  // 16 bytes each, and the calendars: 7 bytes a pending message
   // 48 bytes a send to a FIFO queue for five minutes, 1 KiB a queue that has had a send;
   // receive attempts; producers.
   std::uint64_t dedup = 0;
@@ -98,7 +103,8 @@ enum ShardTimer : std::uint16_t {
   timer_retention,
   timer_moves,
   timer_forget,
-  timer_lease
+  timer_lease,
+  timer_calendar
 };
 
 // The parts of a shard that are visited only when they are armed, in the order of their visits. The
@@ -113,6 +119,7 @@ enum class ShardPart : std::uint8_t {
 
 class DirectoryRequests;
 class MessageStates;
+class Pending;
 class ReceiveRequests;
 class Reclaimer;
 class Retention;
@@ -149,6 +156,10 @@ struct ShardState {
     if (indexed.is_slot()) return slots[indexed.slot()].position;
     return indexed.is_lease() ? leases->position(indexed) : indexed.position();
   }
+  // The message, delayed when it is sent, waits in the calendar of its queue.
+  bool is_far(Instant sent, Instant deliver_at) const {
+    return Calendar::begin_of(deliver_at, limits.calendar_bits) > sent + limits.calendar_horizon;
+  }
   // An index for the messages of a queue.
   SeqIndex new_index() { return SeqIndex(pages); }
   // Any part may change the tracked message in a row; MessageStates takes and frees rows.
@@ -171,7 +182,8 @@ struct ShardState {
   WrittenBy<std::uint64_t, SendHistory> producers_bytes;
   WrittenBy<std::uint64_t, SendHistory> fifo_bytes;             // other state of FIFO queues
   WrittenBy<std::uint64_t, Retention, ShardState> times_bytes;  // SendTimes and AgedArrivals
-  WrittenBy<std::uint64_t, Reclaimer, ShardState> kept_bytes;   // tasks and messages set aside
+  WrittenBy<std::uint64_t, Pending> calendar_bytes;
+  WrittenBy<std::uint64_t, Reclaimer, ShardState> kept_bytes;  // tasks and messages set aside
   PagePool pages;  // written by the index of every queue, and by the shard at the start of a turn
   WrittenBy<std::unordered_map<std::uint32_t, std::unique_ptr<Queue>>, ShardState> queues;
   WrittenBy<Slab<Slot>, MessageStates, ShardState> slots;

@@ -35,7 +35,21 @@ void StateRestorer::restore_part(const TrackedMessagesRecord& record) {
   Queue& queue = state_.make_queue(record.queue);
   states_.set_slots_max(restoring_max);
   for (const TrackedMessagesRecord::Entry& entry : record.entries) {
-    const std::uint32_t row = states_.take_slot(queue, entry.seq, State::sent, entry.position);
+    queue.next_seq = std::max(queue.next_seq, entry.seq + 1);
+    const IndexEntry known = queue.index.find(entry.seq);
+    if (!known.absent()) {  // it left the calendar during the checkpoint
+      CHECK(known.is_pending(), "seq {} of queue {} is tracked twice", entry.seq,
+            raw(record.queue));
+      listed_again_.push_back(known.position());
+      queue.index.put(entry.seq, known.moved_to(entry.position));
+    }
+    if (!record.fifo && Pending::was(entry)) {
+      if (known.absent()) pending_.add(queue, entry.seq, entry.position, entry.deadline);
+      continue;
+    }
+    const std::uint32_t row =
+        known.absent() ? states_.take_slot(queue, entry.seq, State::sent, entry.position)
+                       : states_.slot_for_pending(queue, entry.seq, queue.index.find(entry.seq));
     CHECK(row != Slab<Slot>::none);
     Slot& slot = state_.slot(row);
     slot.deadline = entry.deadline;
@@ -52,7 +66,6 @@ void StateRestorer::restore_part(const TrackedMessagesRecord& record) {
       Groups& groups = states_.groups_of(queue, record.fifo);
       CHECK(groups.join(row, entry.group), "more groups than a queue may have");
     }
-    queue.next_seq = std::max(queue.next_seq, entry.seq + 1);
   }
 }
 
@@ -142,6 +155,7 @@ void StateRestorer::restore(const NumberRecord& record) {
 // A checkpoint may list the message already, or it was deleted and the record of that follows.
 void StateRestorer::restore(const SendRecord& record, std::vector<LogPos>& freed) {
   Queue& queue = state_.make_queue(record.queue);
+  free_listed_again(freed);
   if (record.relocated && !MUTANT(forget_relocation))
     return restore_relocated(queue, record, freed);
   const Carried& carried = record.carried;
@@ -170,6 +184,9 @@ void StateRestorer::restore(const SendRecord& record, std::vector<LogPos>& freed
     queue.index.put(record.seq, IndexEntry::log(record.position));
     return;
   }
+  if (record.aged_apart && !record.moved() && record.content->group.empty() && ttl.ms == 0 &&
+      state_.is_far(record.sent, record.deliver_at))
+    return pending_.add(queue, record.seq, record.position, record.deliver_at);
   states_.set_slots_max(restoring_max);
   const std::uint32_t row = states_.new_slot(queue, record.seq, *record.content);
   CHECK(row != Slab<Slot>::none);
@@ -181,6 +198,12 @@ void StateRestorer::restore(const SendRecord& record, std::vector<LogPos>& freed
   if (carried.receive_count > 0)
     slot.set_received(carried.receive_count, carried.first_received, carried.last_received);
   if (!record.lives_at_once()) slot.first_ms_before = static_cast<std::uint32_t>(ttl.ms);
+}
+
+// A message that a checkpoint lists twice holds its record once.
+void StateRestorer::free_listed_again(std::vector<LogPos>& freed) {
+  freed.insert(freed.end(), listed_again_.begin(), listed_again_.end());
+  listed_again_.clear();
 }
 
 // Only the log position is new: the checkpoint before it lists the message, or it was deleted.
@@ -197,11 +220,14 @@ void StateRestorer::restore(const ReceiveRecord& record) {
   const IndexEntry indexed = queue.index.find(record.seq);
   if (indexed.absent()) return;  // deleted before; the records of one frame may be in this order
   states_.set_slots_max(restoring_max);
-  const std::uint32_t row = states_.slot_for(queue, record.seq, indexed);
+  const std::uint32_t row = indexed.is_pending()
+                                ? states_.slot_for_pending(queue, record.seq, indexed)
+                                : states_.slot_for(queue, record.seq, indexed);
   CHECK(row != Slab<Slot>::none);
   Slot& slot = state_.slot(row);
-  // Until its first delivery its deadline was the time at which it became visible.
-  if (slot.aged_apart && slot.never_delivered()) {
+  // Until its first delivery its deadline was the time at which it became visible. For a pending
+  // message Pending::resume() does this: only the calendar has its time.
+  if (slot.aged_apart && slot.never_delivered() && !indexed.is_pending()) {
     AgedArrivals& aged = retention_.aged_of(queue);
     if (record.nonce == 0) {
       aged.remove({slot.deadline.ms, slot.seq});  // a new delivery time
@@ -269,6 +295,7 @@ void StateRestorer::restore(const ForgetTransferRecord& record) {
 void StateRestorer::finish(Instant passed, Instant now, std::vector<LogPos>& freed) {
   CHECK(passed <= now, "passed {}, now {}", passed.ms, now.ms);
   states_.set_slots_max(state_.limits.slots_max);
+  free_listed_again(freed);
   // `never`: handles of version 1 were issued until this startup. Time has gone on behind the
   // newest frame.
   if (state_.upgraded == never) state_.upgraded.write() = now - milliseconds(1);
@@ -317,6 +344,7 @@ void StateRestorer::resume(Queue& queue, std::uint32_t row, Instant passed) {
   }
   const Instant shown = ended ? slot.deadline + wait_after(*queue.config, slot) : slot.deadline;
   if (shown <= passed) return states_.show(queue, row);
+  if (pending_.takes(queue, slot, passed)) return pending_.take(queue, row);
   const bool delayed = slot.receive_count == 0 || slot.was_waiting || ended;
   if (ended) slot.final_deadline = true;
   states_.hide(queue, row, delayed ? State::delayed : State::in_flight, shown);
@@ -327,6 +355,7 @@ void StateRestorer::resume(Queue& queue, Instant passed, Instant now) {
   // hide() and show() change the ready messages, not the entries of the index: the walk may
   // continue.
   queue.index.for_each([&](Seq seq, IndexEntry indexed) {
+    if (indexed.is_pending()) return Pending::settle(queue, seq, indexed);
     if (!indexed.is_slot()) {
       queue.index.make_ready(seq, SeqIndex::Set::fresh);
       return;
@@ -340,6 +369,7 @@ void StateRestorer::resume(Queue& queue, Instant passed, Instant now) {
     }
     resume(queue, indexed.slot(), passed);
   });
+  pending_.resume(queue, passed, now);
   retention_.add_missing(queue);
   queue.times.coarsen(queue.config->retention());
   queue.times.forget_below(queue.oldest());

@@ -14,6 +14,7 @@
 #include "core/queue/effects.h"
 #include "core/shard/message_states.h"
 #include "core/shard/move_tasks.h"
+#include "core/shard/pending.h"
 #include "core/shard/replay_tasks.h"
 #include "core/shard/retention.h"
 #include "core/shard/returns.h"
@@ -25,11 +26,12 @@ namespace pawl {
 
 class StateRestorer {
  public:
-  StateRestorer(ShardState& state, MessageStates& states, Retention& retention,
+  StateRestorer(ShardState& state, MessageStates& states, Retention& retention, Pending& pending,
                 SendHistory& history, Transfers& transfers, MoveTasks& moves, ReplayTasks& replays)
       : state_(state),
         states_(states),
         retention_(retention),
+        pending_(pending),
         history_(history),
         transfers_(transfers),
         moves_(moves),
@@ -58,6 +60,7 @@ class StateRestorer {
   void restore_part(const ProducersRecord& record);
   void note_queue_ids(std::uint32_t end);
   void restore_relocated(Queue& queue, const SendRecord& record, std::vector<LogPos>& freed);
+  void free_listed_again(std::vector<LogPos>& freed);
   void resume(Queue& queue, Instant passed, Instant now);
   void resume(Queue& queue, std::uint32_t row, Instant passed);
   void abandon(Queue& queue, std::vector<LogPos>& freed);
@@ -65,10 +68,12 @@ class StateRestorer {
   ShardState& state_;
   MessageStates& states_;
   Retention& retention_;
+  Pending& pending_;
   SendHistory& history_;
   Transfers& transfers_;
   MoveTasks& moves_;
   ReplayTasks& replays_;
+  std::vector<LogPos> listed_again_;  // positions held once too often
 };
 
 }  // namespace pawl

@@ -175,6 +175,7 @@ void ShardLoop::resolve(Request& request) {
   }
   if (shortened) request.delivered -= std::exchange(request.unfetched, 0);
   if (!request.route.copied.empty()) take_copies(request, fetched);
+  if (request.op == Op::peek) add_times(*request.peek, fetched);
   if (request.receive.times) note_durable(durable_times_, *log_, fetched, now_);
   if (request.op == Op::receive) shard_->delivered(request.queue, fetched, now_);
 }

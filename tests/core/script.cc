@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "core/base/format.h"
+#include "core/shard/peek.h"
 #include "tests/core/secret.h"
 
 namespace pawl::test {
@@ -272,6 +273,10 @@ std::string Script::peek(const Step& step) {
   if (request.error != Errc::ok) return std::string(name_of(request.error));
   static constexpr const char* names[] = {"not_durable", "delayed", "visible",
                                           "in_flight",   "moving",  "unreadable"};
+  const std::span<Delivery> found = request.deliveries.first(request.delivered);
+  for (Delivery& delivery : found)
+    delivery.deliver_at = world_.sent_at(delivery.position).record.deliver_at;
+  add_times(slice, found);
   std::vector<std::string> said;
   const Delivery* body = bodies.data();
   for (const PeekedMessage& message : slice.messages) {

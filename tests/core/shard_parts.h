@@ -13,6 +13,7 @@
 #include "core/shard/directory_requests.h"
 #include "core/shard/long_polls.h"
 #include "core/shard/message_states.h"
+#include "core/shard/pending.h"
 #include "core/shard/reclaimer.h"
 #include "core/shard/replay_tasks.h"
 #include "core/shard/retention.h"
@@ -60,7 +61,8 @@ struct ShardParts {
   MessageStates states{state, polls, retention};
   SendHistory history{state};
   Reclaimer reclaimer{state, states};
-  CommitQueue commits{state, polls, states, retention};
+  Pending pending{state, states, retention};
+  CommitQueue commits{state, polls, states, retention, pending};
   Transfers transfers{state, polls, states, commits};
   ReplayTasks replays{state};
   DirectoryRequests directory_requests{state, polls, states, retention, reclaimer, replays};

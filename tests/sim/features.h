@@ -21,6 +21,7 @@ enum class Feature : std::uint8_t {
   shared,    // its content is that of other queues' messages too
   delay,
   long_delay,  // its retention counts from its delivery time
+  pending,     // delayed for so long that it had no slot
   expiry,      // of a queue that keeps messages for a minute or two
   relaxed,     // of a queue that answers before a message is durable
   back_off,
@@ -38,10 +39,10 @@ enum class Feature : std::uint8_t {
 };
 inline constexpr auto features = static_cast<std::size_t>(Feature::end);
 inline constexpr std::array<std::string_view, features> feature_names = {
-    "fifo",        "tenant",           "producer",   "shared",    "delay",
-    "long-delay",  "expiry",           "relaxed",    "back-off",  "lease-end",
-    "cancel",      "cancel-in-flight", "reschedule", "uncounted", "time-to-live",
-    "dead-letter", "expired-letter",   "move-task",  "crash"};
+    "fifo",         "tenant",      "producer",         "shared",     "delay",
+    "long-delay",   "pending",     "expiry",           "relaxed",    "back-off",
+    "lease-end",    "cancel",      "cancel-in-flight", "reschedule", "uncounted",
+    "time-to-live", "dead-letter", "expired-letter",   "move-task",  "crash"};
 
 using FeatureSet = std::uint32_t;
 constexpr FeatureSet bit(Feature feature) { return 1u << static_cast<unsigned>(feature); }
@@ -61,11 +62,12 @@ class FeaturePairs {
 
  private:
   // Standard queues alone have tenants and producers; a producer sends to one queue at a time; a
-  // message is cancelled once.
+  // message is cancelled once. A pending message has no group.
   static constexpr bool possible(std::size_t a, std::size_t b) {
     using enum Feature;
     const FeatureSet pair = 1u << a | 1u << b;
-    return pair != (bit(fifo) | bit(tenant)) && pair != (bit(fifo) | bit(producer)) &&
+    return pair != (bit(fifo) | bit(pending)) && pair != (bit(tenant) | bit(pending)) &&
+           pair != (bit(fifo) | bit(tenant)) && pair != (bit(fifo) | bit(producer)) &&
            pair != (bit(producer) | bit(shared)) && pair != (bit(cancel) | bit(cancel_in_flight));
   }
 

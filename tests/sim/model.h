@@ -388,7 +388,7 @@ class Model {
   void widen(QueueRow& queue, const AttributeChange& change);
 
   // model_features.cc
-  void note_features(ModelMessage& message, const QueueRow& queue, bool delayed) const;
+  void note_features(ModelMessage& message, const QueueRow& queue, Instant deliver_at) const;
 
   // model_lives.cc
   void begin_life(ModelMessage& message, Duration own);

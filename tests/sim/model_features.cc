@@ -9,7 +9,8 @@ constexpr std::int64_t short_retention_ms = 120'000;
 
 }  // namespace
 
-void Model::note_features(ModelMessage& message, const QueueRow& queue, bool delayed) const {
+void Model::note_features(ModelMessage& message, const QueueRow& queue, Instant deliver_at) const {
+  const bool delayed = deliver_at > message.sent_at;
   const auto note = [&](Feature feature, bool has) {
     if (has) message.features |= bit(feature);
   };
@@ -19,6 +20,8 @@ void Model::note_features(ModelMessage& message, const QueueRow& queue, bool del
   note(Feature::shared, message.shares != UINT32_MAX);
   note(Feature::delay, delayed);
   note(Feature::long_delay, delayed && queue.apart);
+  note(Feature::pending, !queue.fifo && queue.apart && message.group == 0 && message.life.ms == 0 &&
+                             world_->is_far(message.sent_at, deliver_at));
   note(Feature::expiry, queue.retention_min <= short_retention_ms);
   note(Feature::relaxed, queue.durability.high > 0);
   note(Feature::back_off, queue.backoff.high > 0);

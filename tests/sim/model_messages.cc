@@ -63,7 +63,7 @@ void Model::decided_sends(Call& call, bool duplicates, const Turn& turn) {
       message.latest = std::max(message.latest, message.view.from_high);
     }
     begin_life(message, entry.time_to_live);
-    note_features(message, queue, delay.high > 0);
+    note_features(message, queue, message.view.from_high);
     take_seq(call.messages[i], entry.seq);
     may_leave(message);
     trace_->note("  message {} is {}/{}", call.messages[i], raw(queue.id), entry.seq);

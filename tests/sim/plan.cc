@@ -172,6 +172,11 @@ Plan make_plan(std::uint64_t seed, std::uint64_t operations, std::uint32_t shard
   if (plan.fifo_names < plan.queue_names) plan.numbered = one_of(numbered, {0, 0, 50, 100});
   Random shared = random.split("shared");
   plan.shared = one_of(shared, {0, 30, 100});
+  Random calendar = random.split("calendar");
+  plan.calendar_horizon =
+      milliseconds(static_cast<std::int64_t>(one_of(calendar, {700, 2000, 5000})));
+  plan.calendar_bits = static_cast<unsigned>(one_of(calendar, {4, 10, 13}));
+  plan.slots_of_calendar_a_turn = one_of(calendar, {1, 3, 1024});
   Random by_id = random.split("by id");
   plan.by_id = one_of(by_id, {0, 20, 50});
   Random lives = random.split("lives");
@@ -185,14 +190,14 @@ std::string describe(const Plan& plan) {
       "{} "
       "clients {} x {} batch {} body {} step {} us fifo {} groups {} duplicates {} fair {} dead {} "
       "relaxed {} kept {} moves {} strict {} numbers {} replays {} scopes {} numbered {} shared {} "
-      "by id {} lives {}",
+      "by id {} lives {} calendar {} ms, 2^{}",
       plan.seed, plan.shards, plan.log.segment_bytes, plan.log.extent_bytes,
       plan.log.spare_segments, plan.log.memory_max, plan.log.lazy_max.ms, plan.disk.delay_us_min,
       plan.disk.delay_us_max, plan.queue_names, plan.clients, plan.calls_a_client, plan.batch_max,
       plan.body_max, plan.step_us_max, plan.fifo_names, plan.groups, plan.duplicates, plan.fair,
       plan.dead_letters, plan.relaxed, plan.kept, plan.moves ? 1 : 0, plan.strict ? 1 : 0,
       plan.first_number, plan.replays, plan.scopes, plan.numbered, plan.shared, plan.by_id,
-      plan.lives);
+      plan.lives, plan.calendar_horizon.ms, plan.calendar_bits);
 }
 
 }  // namespace pawl::sim

@@ -61,6 +61,10 @@ struct Plan {
   std::uint64_t memory = 0;
   std::size_t labelled_queues_max = LabelledQueues::most_default;
   std::uint64_t slice_entries = 512;  // entries of a checkpoint that are written in one turn
+  // As in ShardLimits: a message is pending from a delay of some seconds on.
+  Duration calendar_horizon = seconds(5);
+  unsigned calendar_bits = 10;
+  std::uint64_t slots_of_calendar_a_turn = 1024;
 
   std::uint32_t queue_names = 3;
   std::uint32_t clients = 4;

@@ -172,6 +172,9 @@ Start SimulatedBroker::open(std::uint32_t shard) {
   options.limits.slice_entries = plan_.slice_entries;
   options.limits.labelled_queues_max = plan_.labelled_queues_max;
   options.limits.first_number = plan_.first_number;
+  options.limits.calendar_horizon = plan_.calendar_horizon;
+  options.limits.calendar_bits = plan_.calendar_bits;
+  options.limits.slots_of_calendar_a_turn = plan_.slots_of_calendar_a_turn;
   if (plan_.strict) options.limits.deleted_name_wait = deleted_name_wait;
   if (plan_.memory != 0) {
     const ShardLimits limits = ShardLimits::for_memory(plan_.memory);

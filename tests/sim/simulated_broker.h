@@ -92,6 +92,10 @@ class SimulatedBroker {
   // until the next call.
   StoredMessage stored(ShardId shard, QueueId queue, const Delivery& delivery);
 
+  // A message without a group in a queue with x-max-delay is pending.
+  bool is_far(Instant sent, Instant deliver_at) const {
+    return Calendar::begin_of(deliver_at, plan_.calendar_bits) > sent + plan_.calendar_horizon;
+  }
   // Bytes of bodies that were read from the disks, up to the last crash or stop.
   std::uint64_t bodies_read() const { return bodies_read_; }
   std::uint64_t relocated() const { return relocated_; }
