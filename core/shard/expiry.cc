@@ -96,8 +96,9 @@ bool Expiry::move_older(Queue& queue, std::size_t& left, Instant now, Effects& e
   }
   const bool more = seq != 0 && seq < below;
   CHECK(below <= queue.next_seq, "below {} of {} sent", below, queue.next_seq);
-  queue.expired = std::max(queue.expired, more ? seq : below);
-  queue.swept = std::max(queue.swept, queue.expired);
+  const Seq swept = more ? seq : below;
+  queue.expired = std::max(queue.expired, swept);
+  queue.swept = std::max(queue.swept, swept);
   if (!more) queue.times.expire(now, retention);
   return more;
 }

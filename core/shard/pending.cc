@@ -147,7 +147,7 @@ void Pending::resume(Queue& queue, Instant passed, Instant now) {
       // A record said more of it: it was delivered after this time, or has another one.
       const Slot& slot = state_.slots[indexed.slot()];
       const bool another = !slot.never_delivered() || slot.deadline != entry.at;
-      if (queue.aged && another) queue.aged->remove(entry.at, entry.seq);
+      if (queue.aged && another) queue.aged->remove({entry.at.ms, entry.seq});
       if (slot.aged_apart && !slot.never_delivered()) delivered.emplace_back(entry.seq, entry.at);
     } else if (!give_slot(queue, entry, passed)) {
       break;

@@ -93,6 +93,7 @@ bool Returns::expire(Queue& queue, Seq seq, Ended ended, Instant now, Effects& e
   const bool moves = transfers_.takes_expired(queue);
   const State state = indexed.is_slot()           ? state_.slots[indexed.slot()].state
                       : indexed.is_lease()        ? State::in_flight
+                      : indexed.is_durable()      ? State::delayed
                       : queue.index.is_ready(seq) ? State::visible
                                                   : State::sent;
   const bool kept = state == State::in_flight || state == State::moving;
