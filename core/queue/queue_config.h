@@ -49,6 +49,7 @@ enum class Attribute : std::uint8_t {
   message_ttl = 21,        // seconds; 0: none
   dlq_on_expiry = 22,      // 0 or 1
   retention_from = 23,     // a RetentionFrom
+  max_retention = 24,      // seconds; 0: SQS's 14 days
   // texts
   policy = 32,
   redrive_policy = 33,
@@ -62,7 +63,7 @@ enum class Attribute : std::uint8_t {
   retry_backoff = 39,
   backoff_plan = 40,  // of x-retry-backoff: core/queue/retry_backoff.h
 };
-inline constexpr std::size_t number_attributes = 24;
+inline constexpr std::size_t number_attributes = 25;
 constexpr bool is_text(Attribute a) { return static_cast<std::uint8_t>(a) >= 32; }
 
 inline constexpr Duration dedup_window = seconds(300);
@@ -95,10 +96,11 @@ inline constexpr std::array<std::string_view, 3> retention_from_words = {"send",
 
 inline constexpr Duration delay_max_default = seconds(900);
 inline constexpr Duration visibility_max_default = seconds(12 * 3600);
-inline constexpr Duration delay_max = seconds(2 * 366 * 86'400);  // of x-max-delay
-inline constexpr Duration visibility_max = seconds(30 * 86'400);  // of x-max-visibility
-// The longest x-ttl and x-message-ttl: the longest retention.
-inline constexpr Duration time_to_live_max = seconds(14 * 86'400);
+inline constexpr Duration retention_max_default = seconds(14 * 86'400);
+inline constexpr Duration delay_max = seconds(2 * 366 * 86'400);    // of x-max-delay
+inline constexpr Duration retention_max = delay_max;                // of x-max-retention
+inline constexpr Duration visibility_max = seconds(30 * 86'400);    // of x-max-visibility
+inline constexpr Duration time_to_live_max = seconds(14 * 86'400);  // of x-ttl, x-message-ttl
 
 // A queue by account and name, for uses where the queue may be deleted and created again with
 // another id.
@@ -142,7 +144,7 @@ struct QueueConfig {
   Instant created;
   Instant modified;
   std::array<std::int64_t, number_attributes> numbers{
-      0, 1'048'576, 345'600, 0, 30, -1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+      0, 1'048'576, 345'600, 0, 30, -1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   std::vector<std::pair<Attribute, std::string>> texts;  // sorted, set attributes only
   Tags tags;
   std::vector<std::shared_ptr<const TopicRow>> rows;  // by number; shared with the previous config

@@ -13,9 +13,11 @@ using F = SqsFault;
 using A = Attribute;
 
 constexpr LiftedLimit lifted_limits[] = {
-    {"DelaySeconds",      "x-max-delay",      A::delay_seconds,      A::max_delay,      delay_max_default.ms / 1000},
-    {"VisibilityTimeout", "x-max-visibility", A::visibility_timeout, A::max_visibility,
-     visibility_max_default.ms / 1000                                                                              },
+    {"DelaySeconds",           "x-max-delay",      A::delay_seconds,            A::max_delay,      0,  delay_max_default.ms / 1000},
+    {"VisibilityTimeout",      "x-max-visibility", A::visibility_timeout,       A::max_visibility, 0,
+     visibility_max_default.ms / 1000                                                                                             },
+    {"MessageRetentionPeriod", "x-max-retention",  A::message_retention_period, A::max_retention,  60,
+     retention_max_default.ms / 1000                                                                                              },
 };
 
 const AttributeChange* change_of(std::span<const AttributeChange> changes, Attribute attribute) {
@@ -77,9 +79,9 @@ bool check_lifted(const LiftedLimit& limit, std::span<const AttributeChange> cha
   if (own == 0)
     return refusal.because(F::invalid_attribute_value, "Invalid value for the parameter {}.", name);
   return refusal.because(F::invalid_attribute_value,
-                         "Invalid value for the parameter {}. Reason: It is {}; it must be 0 to "
+                         "Invalid value for the parameter {}. Reason: It is {}; it must be {} to "
                          "{}, the {} of the queue.",
-                         name, value, max, by);
+                         name, value, limit.least, max, by);
 }
 
 }  // namespace

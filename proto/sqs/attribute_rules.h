@@ -21,6 +21,7 @@ namespace pawl {
 struct LiftedLimit {
   std::string_view name, by_name;
   Attribute limited, by;
+  std::int64_t least;    // the minimum
   std::int64_t usual_s;  // the maximum of SQS
 };
 

@@ -111,8 +111,10 @@ constexpr Row table[] = {
     {"x-dlq-on-expiry", RowKind::truth, A::dlq_on_expiry, 0, 1, Fifo::either, truth_words, true},
     {"x-retention-from", RowKind::choice, A::retention_from, 0, 1, Fifo::either,
      retention_from_words, true},
+    own_seconds("x-max-retention", A::max_retention, retention_max_default.ms / 1000,
+                retention_max.ms / 1000),
 };
-static_assert(std::size(table) <= 32);
+static_assert(std::size(table) < 64);
 
 constexpr bool is_settable(const Row& row) { return row.kind != RowKind::computed; }
 constexpr auto settable = [] {

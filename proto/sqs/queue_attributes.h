@@ -50,7 +50,7 @@ bool refuse_fifo_name(Refusal& refusal);
                                          std::vector<AttributeChange>& out, Refusal& refusal);
 
 // A set of readable attributes, one bit for each row of the table.
-using QueueAttributeSet = std::uint32_t;
+using QueueAttributeSet = std::uint64_t;
 
 // The set requested by names, or by "All".
 [[nodiscard]] bool select_queue_attributes(std::span<const std::string_view> names,

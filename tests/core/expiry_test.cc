@@ -17,6 +17,12 @@ TEST(RetentionFromDelivery, KeepsAMessageThatIsDelayedForLonger) {
       "count q -> 1/0/0 | advance 1ms | count q -> 0/0/0 | stored -> 0");
 }
 
+TEST(Retention, MayLastTwoYears) {
+  run("queue q retention=732d | send q a | advance 700d | send q b | crash | advance 31d | "
+      "count q -> 2/0/0 | advance 2d | count q -> 1/0/0 | advance 699d | rotate | crash | "
+      "count q -> 1/0/0 | advance 1d | count q -> 0/0/0 | stored -> 0");
+}
+
 TEST(RetentionFromDelivery, GoesOnAcrossARestart) {
   run("queue q retention=60 max_delay=10d | send q a delay=5m | send q b | advance 61s | crash | "
       "peek q -> a:delayed+239000 | rotate | crash | advance 239s | count q -> 1/0/0 | "

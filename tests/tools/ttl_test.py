@@ -46,7 +46,7 @@ class Expiring(BotoVerbs):
 
 class TimeToLive(Expiring):
     def test_page_can_be_followed(self):
-        self.run_documented("EXPIRING.md", 6)
+        self.run_documented("EXPIRING.md", 7)
         self.run_examples("EXPIRING.md", 2)
         self.assertEqual(self.counts(self.sqs.get_queue_url(QueueName="codes")["QueueUrl"]), (0, 1, 0))
 
@@ -214,6 +214,21 @@ class Attributes(Expiring):
         self.assertEqual(self.queue(x_message_ttl="900", x_dlq_on_expiry="true", x_retention_from="move"), url, "the same attributes")
         self.verb("queue", "set", "q", "--set", "x-message-ttl=0", "--set", "x-dlq-on-expiry=false", "--set", "x-retention-from=send")
         self.assertEqual([name for name in self.attributes(url) if name.startswith("x-")], [])
+
+    def test_a_retention_of_a_year_is_possible(self):
+        year = 365 * DAY
+        url = self.queue(x_max_retention="365d", MessageRetentionPeriod=str(year))
+        got = self.attributes(url)
+        self.assertEqual((got["x-max-retention"], got["MessageRetentionPeriod"]), (str(year), str(year)))
+        self.post(url, "old")
+        self.advance(360 * DAY)
+        self.assertEqual(self.counts(url), (1, 0, 0))
+        self.advance(6 * DAY)
+        self.assertEqual(self.counts(url), (0, 0, 0))
+        for attributes, text in (({"MessageRetentionPeriod": str(year + 1)}, "it must be 60 to 31536000, the x-max-retention of the queue"),
+                                 ({"x-max-retention": "0"}, "of at most 1209600 s; that of the queue is 31536000 s"),
+                                 ({"x-max-retention": "733d"}, "x-max-retention")):
+            self.refusal(self.sqs.set_queue_attributes, text, code="InvalidAttributeValue", QueueUrl=url, Attributes=attributes)
 
     def test_they_can_be_declared(self):
         file = pathlib.Path(self.place, "queues.toml")

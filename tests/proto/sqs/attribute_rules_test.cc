@@ -49,11 +49,13 @@ TEST_F(AttributeRulesTest, AThroughputPerGroupNeedsDeduplicationPerGroup) {
 TEST_F(AttributeRulesTest, AMaximumOfSqsCanBeLifted) {
   struct Case {
     Attribute attribute, by;
-    std::int64_t usual, lifted;
+    std::int64_t usual, lifted, least;
   };
   for (const Case& c : {
-           Case{Attribute::delay_seconds,      Attribute::max_delay,      900,    5'000 },
-           Case{Attribute::visibility_timeout, Attribute::max_visibility, 43'200, 90'000}
+           Case{Attribute::delay_seconds,            Attribute::max_delay,      900,       5'000,     0},
+           Case{Attribute::visibility_timeout,       Attribute::max_visibility, 43'200,    90'000,    0},
+           Case{Attribute::message_retention_period, Attribute::max_retention,  1'209'600, 5'000'000,
+                60                                                                                     }
   }) {
     const std::string name(name_of(c.attribute)), by(name_of(c.by)),
         most = std::to_string(c.lifted), begin = "Invalid value for the parameter ";
@@ -86,8 +88,8 @@ TEST_F(AttributeRulesTest, AMaximumOfSqsCanBeLifted) {
     EXPECT_EQ(refused({
                   {c.attribute, c.lifted + 1, {}}
     }),
-              begin + name + ". Reason: It is " + std::to_string(c.lifted + 1) +
-                  "; it must be 0 to " + most + ", the " + by + " of the queue.");
+              begin + name + ". Reason: It is " + std::to_string(c.lifted + 1) + "; it must be " +
+                  std::to_string(c.least) + " to " + most + ", the " + by + " of the queue.");
   }
 }
 

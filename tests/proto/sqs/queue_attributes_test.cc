@@ -36,6 +36,7 @@ constexpr Attribute attributes[] = {
     Attribute::message_ttl,
     Attribute::dlq_on_expiry,
     Attribute::retention_from,
+    Attribute::max_retention,
     Attribute::policy,
     Attribute::redrive_policy,
     Attribute::redrive_allow_policy,
@@ -103,6 +104,7 @@ TEST_F(QueueAttributesTest, AreWrittenAsTheyAreRead) {
       {"x-message-ttl",             "30",                  Attribute::message_ttl                },
       {"x-dlq-on-expiry",           "true",                Attribute::dlq_on_expiry              },
       {"x-retention-from",          "move",                Attribute::retention_from             },
+      {"x-max-retention",           "31536000",            Attribute::max_retention              },
       {"ContentBasedDeduplication", "true",                Attribute::content_based_deduplication},
       {"DeduplicationScope",        "messageGroup",        Attribute::deduplication_scope        },
   };
@@ -171,6 +173,8 @@ TEST_F(QueueAttributesTest, OfPawlTakeDurations) {
       {"x-message-ttl",      "1",      1         },
       {"x-message-ttl",      "14d",    1'209'600 },
       {"x-message-ttl",      "0",      0         },
+      {"x-max-retention",    "14d",    1'209'600 },
+      {"x-max-retention",    "732d",   63'244'800},
   };
   for (const auto& c : cases) {
     const auto changes = read(c.name, c.value);
@@ -198,8 +202,8 @@ TEST_F(QueueAttributesTest, OfPawlTakeDurations) {
 }
 
 TEST_F(QueueAttributesTest, OfExpiryAreNotShownUntilTheyAreSet) {
-  for (const Attribute a :
-       {Attribute::message_ttl, Attribute::dlq_on_expiry, Attribute::retention_from})
+  for (const Attribute a : {Attribute::message_ttl, Attribute::dlq_on_expiry,
+                            Attribute::retention_from, Attribute::max_retention})
     EXPECT_EQ(text_of(a, queue_), "") << name_of(a);
   EXPECT_EQ(read("x-dlq-on-expiry", "FALSE").size(), 1u) << refusal_.text;
   EXPECT_EQ(read("x-retention-from", "send").size(), 1u) << refusal_.text;
