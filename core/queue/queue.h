@@ -231,6 +231,7 @@ struct Queue {
       : id(queue_id), index(pool), times(times_bytes), kept(kept_bytes) {}
 
   QueueId id;
+  std::uint32_t retention_generation = 0;
   ConfigPtr config;  // null only during recovery
   SeqIndex index;
   std::unique_ptr<Groups> groups;        // from the first message with a group on
@@ -257,8 +258,7 @@ struct Queue {
   Seq low = 1;  // messages below are deleted: purged or past retention
   // Messages below are past retention; those from `low` on are deleted in the next turns.
   Seq expired = 0;
-  Seq swept = 0;             // messages below that are still there have Slot::aged_apart
-  bool keeps_apart = false;  // since its first message with Slot::aged_apart
+  Seq swept = 0;  // messages below that are still there have Slot::aged_apart
   std::uint64_t in_flight = 0;
   std::uint64_t delayed = 0;  // with a slot, or pending and durable
   std::uint64_t slots = 0;    // messages with a slot
@@ -267,7 +267,7 @@ struct Queue {
   std::uint64_t leaving = 0;  // `moving`, and dead letters that wait to try again
   Instant purged_at{INT64_MIN / 2};
   Instant retention_armed = never;
-  std::uint32_t retention_generation = 0;
+  bool keeps_apart = false;   // since its first message with Slot::aged_apart
   bool forget_armed = false;  // timer that drops expired entries of `fifo` and `producers`
   std::uint32_t forget_generation = 0;
   bool chose_returned = false;  // last choice between a just returned and a fresh message

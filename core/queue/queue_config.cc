@@ -69,12 +69,24 @@ void QueueConfig::apply_row(const AttributeChange& change) {
   }
 }
 
+bool QueueConfig::set_number(Attribute a, std::int64_t value) {
+  CHECK(!is_text(a), "attribute {} is a text", static_cast<int>(a));
+  if (a == Attribute::deduplication_scope_since) {
+    scope_since_ms = value;
+    return true;
+  }
+  if (!std::in_range<std::int32_t>(value)) return false;
+  numbers[static_cast<std::size_t>(a)] = static_cast<std::int32_t>(value);
+  return true;
+}
+
 void QueueConfig::apply(const AttributeChange& change) {
   if (change.attribute == Attribute::topic_row) return apply_row(change);
   if (!is_text(change.attribute)) {
     CHECK(static_cast<std::size_t>(change.attribute) < number_attributes, "attribute {}",
           static_cast<int>(change.attribute));
-    numbers[static_cast<std::size_t>(change.attribute)] = change.number;
+    const bool set = set_number(change.attribute, change.number);
+    CHECK(set, "attribute {} of {}", static_cast<int>(change.attribute), change.number);
     if (change.attribute == Attribute::sqs_managed_sse_enabled && change.number == 1) {
       apply({Attribute::kms_master_key_id, -1, {}});
       numbers[static_cast<std::size_t>(Attribute::kms_data_key_reuse_period_seconds)] = -1;
@@ -111,9 +123,9 @@ bool QueueConfig::both_scopes_count(Instant now) const {
 void QueueConfig::note_scope_change(const QueueConfig& before, Instant now) {
   if (number(Attribute::deduplication_scope) == before.number(Attribute::deduplication_scope))
     return;
-  numbers[static_cast<std::size_t>(Attribute::deduplication_scope_before)] =
-      static_cast<std::int64_t>(before.scope_in_force(now));
-  numbers[static_cast<std::size_t>(Attribute::deduplication_scope_since)] = now.ms;
+  (void)set_number(Attribute::deduplication_scope_before,
+                   static_cast<std::int64_t>(before.scope_in_force(now)));
+  scope_since_ms = now.ms;
 }
 
 bool QueueConfig::has(const AttributeChange& change) const {

@@ -143,8 +143,9 @@ struct QueueConfig {
   std::string name;
   Instant created;
   Instant modified;
-  std::array<std::int64_t, number_attributes> numbers{
+  std::array<std::int32_t, number_attributes> numbers{
       0, 1'048'576, 345'600, 0, 30, -1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  std::int64_t scope_since_ms = 0;  // Attribute::deduplication_scope_since, which needs 64 bits
   std::vector<std::pair<Attribute, std::string>> texts;  // sorted, set attributes only
   Tags tags;
   std::vector<std::shared_ptr<const TopicRow>> rows;  // by number; shared with the previous config
@@ -154,7 +155,12 @@ struct QueueConfig {
   void set_name(std::string_view row_account, std::string_view row_name);
   bool is_topic() const { return kind == ConfigKind::topic; }
 
-  std::int64_t number(Attribute a) const { return numbers[static_cast<std::size_t>(a)]; }
+  std::int64_t number(Attribute a) const {
+    return a == Attribute::deduplication_scope_since ? scope_since_ms
+                                                     : numbers[static_cast<std::size_t>(a)];
+  }
+  // False: the attribute cannot have such a value.
+  bool set_number(Attribute a, std::int64_t value);
   std::string_view text(Attribute a) const;  // empty when not set
   // Applies one change in place, with its SQS side effects (a KMS key switches SQS's own SSE off).
   void apply(const AttributeChange& change);

@@ -13,8 +13,11 @@ namespace {
 
 using State = Slot::State;
 
-// Pause before the next try when no slot is free.
+// Pause before the next try when few slots are free.
 constexpr Duration slots_pause = seconds(1);
+// The last slots are for other messages, unless the time of a pending one is so near.
+constexpr std::size_t reserved_part = 8;
+constexpr Duration reserve_ends = seconds(60);
 
 }  // namespace
 
@@ -78,7 +81,8 @@ std::size_t Pending::approach(Queue& queue, Instant now) {
       arm(queue);  // it is due: the shard comes back as soon as its turn allows
       return examined;
     }
-    if (!give_slot(queue, queue.pending->calendar->first(), Instant{})) {
+    if (!may_take_slot(queue, now) ||
+        !give_slot(queue, queue.pending->calendar->first(), Instant{}, now)) {
       arm(queue, now + slots_pause);
       return examined + 1;
     }
@@ -88,21 +92,28 @@ std::size_t Pending::approach(Queue& queue, Instant now) {
   return std::max<std::size_t>(1, examined);
 }
 
+bool Pending::may_take_slot(const Queue& queue, Instant now) const {
+  const bool near = queue.pending->calendar->begin() <= now + reserve_ends;
+  return near || state_.slots->free() > state_.limits.slots_max / reserved_part;
+}
+
 // False: no slot is free. A message that is not durable is hidden when it is; one whose time has
-// come is shown by its timer, or if it is not after `passed`, at once.
-bool Pending::give_slot(Queue& queue, const Calendar::Entry& entry, Instant passed) {
+// come is shown by its timer, or if it is not after `passed`, at once. A message that is late for
+// want of a slot is due at `now`: its retention begins then.
+bool Pending::give_slot(Queue& queue, const Calendar::Entry& entry, Instant passed, Instant now) {
   const IndexEntry indexed = queue.index.find(entry.seq);
   if (!indexed.is_pending() || MUTANT(forget_pending)) return true;
   const std::uint32_t row = states_.slot_for_pending(queue, entry.seq, indexed);
   if (row == Slab<Slot>::none) return false;
   CHECK(state_.slots[row].seq == entry.seq, "seq {} in place of {}", state_.slots[row].seq,
         entry.seq);
-  state_.slot(row).deadline = entry.at;
+  const Instant due = entry.at <= passed ? entry.at : std::max(entry.at, now);
+  state_.slot(row).deadline = due;
   if (!indexed.is_durable()) return true;
-  if (entry.at <= passed || MUTANT(deliver_pending_early)) {
+  if (due <= passed || MUTANT(deliver_pending_early)) {
     states_.show(queue, row);
   } else {
-    states_.hide(queue, row, State::delayed, entry.at);
+    states_.hide(queue, row, State::delayed, due);
   }
   return true;
 }
@@ -149,12 +160,13 @@ void Pending::resume(Queue& queue, Instant passed, Instant now) {
       const bool another = !slot.never_delivered() || slot.deadline != entry.at;
       if (queue.aged && another) queue.aged->remove({entry.at.ms, entry.seq});
       if (slot.aged_apart && !slot.never_delivered()) delivered.emplace_back(entry.seq, entry.at);
-    } else if (!give_slot(queue, entry, passed)) {
+    } else if (!give_slot(queue, entry, passed, Instant{})) {
       break;
     }
     queue.pending->calendar->drop_first();
   }
   retention_.add_unless_known(queue, delivered);
+  if (queue.pending->count == 0) queue.pending->calendar.reset();
   if (queue.pending->calendar && !queue.pending->calendar->empty())
     arm(queue, std::max(now + milliseconds(1),
                         queue.pending->calendar->begin() - state_.limits.calendar_horizon));

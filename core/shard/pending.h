@@ -54,7 +54,8 @@ class Pending {
  private:
   Calendar& calendar_of(Queue& queue);
   bool is_near(const Queue& queue, Instant now) const;
-  bool give_slot(Queue& queue, const Calendar::Entry& entry, Instant passed);
+  bool may_take_slot(const Queue& queue, Instant now) const;
+  bool give_slot(Queue& queue, const Calendar::Entry& entry, Instant passed, Instant now);
   void arm(Queue& queue, Instant due);
   void arm(Queue& queue);
 

@@ -107,6 +107,7 @@ bool Returns::expire(Queue& queue, Seq seq, Ended ended, Instant now, Effects& e
   if (!kept && !can_move) return false;
   const std::uint32_t row = states_.slot_for(queue, seq, indexed);
   if (row == Slab<Slot>::none) return false;
+  if (indexed.is_pending()) state_.slot(row).deadline = now;
   state_.slot(row).expired = !MUTANT(forget_expired);
   // A checkpoint under way may have the message, and will not have the end of its time.
   states_.record(state_.slots[row], effects);

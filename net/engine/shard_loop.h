@@ -25,6 +25,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/check.h"
+#include "core/base/mutant.h"
 #include "core/containers/ring_queue.h"
 #include "core/queue/effects.h"
 #include "core/shard/shard.h"
@@ -194,6 +196,11 @@ class ShardLoop {
   void share_memory();
   void note_growth(std::size_t messages) {
     if (!MUTANT(forget_to_arm_memory)) memory_due_ -= static_cast<std::int64_t>(messages);
+#ifdef PAWL_MUTANTS
+    grown_ += static_cast<std::int64_t>(messages);
+    CHECK(memory_due_ <= memory_look - grown_, "{} messages until the next look, {} since the last",
+          memory_due_, grown_);
+#endif
   }
   void keep_for_replay(Instant now);
   void look_into_log(Request& request, Instant now);
@@ -232,8 +239,11 @@ class ShardLoop {
   Instant now_;
   std::uint64_t wakes_ = 0;
   std::size_t from_mesh_ = 0;
-  std::uint64_t unread_ = 0;                // pending body reads
-  std::int64_t memory_due_ = 0;             // messages until share_memory() looks again
+  std::uint64_t unread_ = 0;     // pending body reads
+  std::int64_t memory_due_ = 0;  // messages until share_memory() looks again
+#ifdef PAWL_MUTANTS
+  std::int64_t grown_ = 0;  // messages since it looked
+#endif
   bool memory_full_ = false;                // sends are refused
   bool memory_full_for_transfers_ = false;  // messages from other shards are refused, too
   bool polls_end_ = false;

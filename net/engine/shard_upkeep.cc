@@ -13,6 +13,9 @@ namespace pawl {
 
 void ShardLoop::share_memory() {
   memory_due_ = memory_look;
+#ifdef PAWL_MUTANTS
+  grown_ = 0;
+#endif
   if (memory_max_ == 0) return;
   const std::uint64_t image_min = memory_max_ / image_share_min;
   const ShardMemory memory = shard_->memory();

@@ -56,6 +56,30 @@ TEST(Pending, MessagesWaitForSlots) {
       limits);
 }
 
+TEST(Pending, LeavesSlotsToOthers) {
+  ShardLimits limits = an_hour();
+  limits.slots_max = 16;
+  run("queue p | send q a b c d e f g h i j k l m n o p r s t delay=2h | send p x | advance 61m | "
+      "receive p -> x#1",
+      limits);
+}
+
+TEST(Pending, ALateMessageHasItsWholeRetention) {
+  ShardLimits limits = an_hour();
+  limits.slots_max = 1;
+  run("queue p | send p x | receive p visibility=12h -> x#1 | set q retention=60 | "
+      "send q a delay=2h | advance 3h | delete p x#1 | advance 2s | receive q -> a#1",
+      limits);
+}
+
+TEST(Pending, KeepsNoCalendarWithoutMessages) {
+  Script script(an_hour());
+  script.run("queue q max_delay=400d | send q a b delay=20h");
+  EXPECT_NE(script.world().shard().memory().timers % TimerWheel::chunk_bytes, 0u);
+  script.run("plan q 0 1 2 | receive q max=9 -> a#1 b#1 | delete q a#1 b#1 | crash");
+  EXPECT_EQ(script.world().shard().memory().timers % TimerWheel::chunk_bytes, 0u);
+}
+
 TEST(Pending, MessagesAreThereAfterACrash) {
   for (const std::string restart : {"crash", "rotate | crash", "rotate | crash | rotate | crash"}) {
     run("send q a b delay=2h | send q c delay=3h | send q d | " + restart +

@@ -33,7 +33,9 @@ Result<void> read_config(Decoder& in, RecordSink& sink) {
   config->modified = Instant{in.fixed<std::int64_t>()};
   if (state > config_gone || numbers > number_attributes)
     return fail(Errc::version, "config record");
-  for (std::uint16_t i = 0; i < numbers; ++i) config->numbers[i] = in.fixed<std::int64_t>();
+  for (std::uint16_t i = 0; i < numbers; ++i)
+    if (!config->set_number(Attribute{static_cast<std::uint8_t>(i)}, in.fixed<std::int64_t>()))
+      in.fail();
   const std::string_view account = in.text<std::uint16_t>();
   config->set_name(account, in.text<std::uint16_t>());
   const auto texts = in.fixed<std::uint16_t>();
@@ -54,7 +56,9 @@ Result<void> read_config(Decoder& in, RecordSink& sink) {
 std::uint16_t numbers_of(const QueueConfig& config) {
   constexpr std::uint16_t in_every_record = 16;
   std::uint16_t numbers = number_attributes;
-  while (numbers > in_every_record && config.numbers[numbers - 1] == 0) --numbers;
+  while (numbers > in_every_record &&
+         config.number(Attribute{static_cast<std::uint8_t>(numbers - 1)}) == 0)
+    --numbers;
   return numbers;
 }
 
@@ -91,7 +95,8 @@ std::size_t encode_config(std::byte* out, const ConfigRecord& record, std::uint6
   to.fixed(numbers);
   to.fixed(config.created.ms);
   to.fixed(config.modified.ms);
-  for (std::uint16_t i = 0; i < numbers; ++i) to.fixed(config.numbers[i]);
+  for (std::uint16_t i = 0; i < numbers; ++i)
+    to.fixed(config.number(Attribute{static_cast<std::uint8_t>(i)}));
   to.text<std::uint16_t>(config.account);
   to.text<std::uint16_t>(config.name);
   to.fixed(static_cast<std::uint16_t>(config.texts.size()));
