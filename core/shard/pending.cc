@@ -73,6 +73,10 @@ bool Pending::is_near(const Queue& queue, Instant now) const {
 std::size_t Pending::approach(Queue& queue, Instant now) {
   CHECK(queue.pending != nullptr && queue.pending->armed <= now, "armed for {}, now {}",
         queue.pending->armed.ms, now.ms);
+  // The timer was that of a pause: messages may be late.
+  const bool waited =
+      is_near(queue, now) &&
+      queue.pending->armed > queue.pending->calendar->begin() - state_.limits.calendar_horizon;
   queue.pending->armed = never;
   CHECK(state_.limits.slots_of_calendar_a_turn > 0, "no slot a turn");
   std::size_t examined = 0;
@@ -82,7 +86,7 @@ std::size_t Pending::approach(Queue& queue, Instant now) {
       return examined;
     }
     if (!may_take_slot(queue, now) ||
-        !give_slot(queue, queue.pending->calendar->first(), Instant{}, now)) {
+        !give_slot(queue, queue.pending->calendar->first(), Instant{}, waited ? now : Instant{})) {
       arm(queue, now + slots_pause);
       return examined + 1;
     }
@@ -98,16 +102,16 @@ bool Pending::may_take_slot(const Queue& queue, Instant now) const {
 }
 
 // False: no slot is free. A message that is not durable is hidden when it is; one whose time has
-// come is shown by its timer, or if it is not after `passed`, at once. A message that is late for
-// want of a slot is due at `now`: its retention begins then.
-bool Pending::give_slot(Queue& queue, const Calendar::Entry& entry, Instant passed, Instant now) {
+// come is shown by its timer, or if it is not after `passed`, at once. `late`: the time from which
+// the retention counts of a message that waited for a slot beyond its own time; 0: none waited.
+bool Pending::give_slot(Queue& queue, const Calendar::Entry& entry, Instant passed, Instant late) {
   const IndexEntry indexed = queue.index.find(entry.seq);
   if (!indexed.is_pending() || MUTANT(forget_pending)) return true;
   const std::uint32_t row = states_.slot_for_pending(queue, entry.seq, indexed);
   if (row == Slab<Slot>::none) return false;
   CHECK(state_.slots[row].seq == entry.seq, "seq {} in place of {}", state_.slots[row].seq,
         entry.seq);
-  const Instant due = entry.at <= passed ? entry.at : std::max(entry.at, now);
+  const Instant due = entry.at <= passed ? entry.at : std::max(entry.at, late);
   state_.slot(row).deadline = due;
   if (!indexed.is_durable()) return true;
   if (due <= passed || MUTANT(deliver_pending_early)) {

@@ -55,7 +55,7 @@ class Pending {
   Calendar& calendar_of(Queue& queue);
   bool is_near(const Queue& queue, Instant now) const;
   bool may_take_slot(const Queue& queue, Instant now) const;
-  bool give_slot(Queue& queue, const Calendar::Entry& entry, Instant passed, Instant now);
+  bool give_slot(Queue& queue, const Calendar::Entry& entry, Instant passed, Instant late);
   void arm(Queue& queue, Instant due);
   void arm(Queue& queue);
 
