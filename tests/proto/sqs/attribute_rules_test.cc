@@ -113,7 +113,7 @@ TEST_F(AttributeRulesTest, ALimitIsNotLoweredBelowItsAttribute) {
 }
 
 TEST_F(AttributeRulesTest, OtherMaximaAreFixed) {
-  EXPECT_EQ(lifted_limit(Attribute::message_retention_period), nullptr);
+  EXPECT_EQ(lifted_limit(Attribute::maximum_message_size), nullptr);
   EXPECT_FALSE(lifts_a_limit("x-lag-target"));
 }
 
