@@ -18,30 +18,19 @@ bool Expiry::is_older(IndexEntry indexed, Duration retention, Instant now) const
   return slot.state == Slot::State::visible && slot.deadline + retention <= now;
 }
 
-// True: too much is under way for the next one.
-bool Expiry::end_lives(Queue& queue, std::size_t& left, Instant now, Effects& effects) {
-  for (; left > 0 && queue.ttl_ends; --left) {
-    const AgedArrivals::Entry entry = queue.ttl_ends->expired(now, Duration{0});
-    CHECK(entry.second < queue.next_seq, "seq {} of {} sent", entry.second, queue.next_seq);
-    if (entry.second == 0) break;
-    if (!returns_.expire(queue, entry.second, Returns::Ended::time_to_live, now, effects))
-      return true;
-    queue.ttl_ends->remove(entry);
-  }
-  return false;
-}
-
-bool Expiry::expire_aged(Queue& queue, std::size_t& left, Instant now, Effects& effects) {
-  const Duration retention = queue.config->retention();
-  for (; left > 0 && queue.aged; --left) {
-    const AgedArrivals::Entry entry = queue.aged->expired(now, retention);
+// Ends the messages of `times` whose time has come. True: too much is under way for the next one.
+bool Expiry::end_listed(Queue& queue, AgedArrivals* times, Returns::Ended ended, std::size_t& left,
+                        Instant now, Effects& effects) {
+  const bool by_retention = ended == Returns::Ended::retention;
+  const Duration after = by_retention ? queue.config->retention() : Duration{0};
+  for (; left > 0 && times != nullptr; --left) {
+    const AgedArrivals::Entry entry = times->expired(now, after);
     CHECK(entry.second < queue.next_seq, "seq {} of {} sent", entry.second, queue.next_seq);
     if (entry.second == 0) break;
     const IndexEntry indexed = queue.index.find(entry.second);
-    const bool older = !indexed.absent() && is_older(indexed, retention, now);
-    if (older && !returns_.expire(queue, entry.second, Returns::Ended::retention, now, effects))
-      return true;
-    queue.aged->remove(entry);
+    const bool over = !by_retention || (!indexed.absent() && is_older(indexed, after, now));
+    if (over && !returns_.expire(queue, entry.second, ended, now, effects)) return true;
+    times->remove(entry);
   }
   return false;
 }
@@ -107,8 +96,9 @@ std::size_t Expiry::expire(Queue& queue, Instant now, Effects& effects) {
   CHECK(queue.config != nullptr, "queue {} is not in the directory", raw(queue.id));
   const std::size_t most = state_.limits.retired_a_turn;
   std::size_t left = most;
-  bool crowded = end_lives(queue, left, now, effects);
-  crowded |= expire_aged(queue, left, now, effects);
+  using enum Returns::Ended;
+  bool crowded = end_listed(queue, queue.ttl_ends.get(), time_to_live, left, now, effects);
+  crowded |= end_listed(queue, queue.aged.get(), retention, left, now, effects);
   const bool more = returns_.moves_expired(queue) ? move_older(queue, left, now, effects)
                                                   : delete_older(queue, left, now, effects);
   if (left == 0) {

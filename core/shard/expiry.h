@@ -30,8 +30,8 @@ class Expiry {
   std::size_t expire(Queue& queue, Instant now, Effects& effects);
 
  private:
-  bool end_lives(Queue& queue, std::size_t& left, Instant now, Effects& effects);
-  bool expire_aged(Queue& queue, std::size_t& left, Instant now, Effects& effects);
+  bool end_listed(Queue& queue, AgedArrivals* times, Returns::Ended ended, std::size_t& left,
+                  Instant now, Effects& effects);
   bool delete_older(Queue& queue, std::size_t& left, Instant now, Effects& effects);
   bool move_older(Queue& queue, std::size_t& left, Instant now, Effects& effects);
   static Seq oldest_apart(const Queue& queue);

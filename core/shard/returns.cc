@@ -56,14 +56,12 @@ bool Returns::returned(Queue& queue, std::uint32_t row, Instant now, Effects& ef
 bool Returns::end_if_over(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {
   const Seq seq = state_.slots[row].seq;
   CHECK(state_.slots[row].state == State::in_flight, "seq {} is not in flight", seq);
-  if (!state_.slots[row].cancelled || MUTANT(forget_cancel)) {
-    if (!state_.slots[row].expired || MUTANT(revive_expired)) return false;
-    end_expired(queue, row, now, effects);
+  if (state_.slots[row].cancelled && !MUTANT(forget_cancel)) {
+    remove(queue, seq, QueueCounter::cancelled, effects);
     return true;
   }
-  states_.erase(queue, seq, effects.freed);
-  effects.deletes.push_back({queue.id, seq});
-  state_.statistics.leave(queue, QueueCounter::cancelled);
+  if (!state_.slots[row].expired || MUTANT(revive_expired)) return false;
+  end_expired(queue, row, now, effects);
   return true;
 }
 
@@ -98,7 +96,7 @@ bool Returns::expire(Queue& queue, Seq seq, Ended ended, Instant now, Effects& e
                                                   : State::sent;
   const bool kept = state == State::in_flight || state == State::moving;
   if (kept ? ended == Ended::retention && !moves : !moves) {
-    delete_expired(queue, seq, effects);
+    remove(queue, seq, QueueCounter::expired, effects);
     return true;
   }
   CHECK(!indexed.is_slot() || state_.slots[indexed.slot()].seq == seq, "seq {} is in a wrong slot",
@@ -115,19 +113,25 @@ bool Returns::expire(Queue& queue, Seq seq, Ended ended, Instant now, Effects& e
   return true;
 }
 
-void Returns::delete_expired(Queue& queue, Seq seq, Effects& effects) {
+void Returns::remove(Queue& queue, Seq seq, QueueCounter reason, Effects& effects) {
   CHECK(seq >= queue.low && seq < queue.next_seq, "seq {} of {} to {}", seq, queue.low,
         queue.next_seq);
   states_.erase(queue, seq, effects.freed);
   effects.deletes.push_back({queue.id, seq});
-  state_.statistics.leave(queue, QueueCounter::expired);
+  state_.statistics.leave(queue, reason);
 }
 
 void Returns::end_expired(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {
   const Slot& slot = state_.slots[row];
   CHECK(slot.state != State::free && slot.queue == queue.id, "a slot of queue {}", raw(slot.queue));
-  if (!transfers_.takes_expired(queue)) return delete_expired(queue, slot.seq, effects);
-  if (slot.state != State::visible) states_.change_state(queue, row, State::visible);
+  if (!transfers_.takes_expired(queue))
+    return remove(queue, slot.seq, QueueCounter::expired, effects);
+  move(queue, row, now, effects);
+}
+
+// To the dead-letter queue, now or after a pause.
+void Returns::move(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {
+  if (state_.slots[row].state != State::visible) states_.change_state(queue, row, State::visible);
   std::uint32_t dead_letters = 0;
   if (!transfers_.move_to_dead_letters(queue, row, dead_letters, now, effects))
     states_.hide(queue, row, State::moving, now + crowded_pause);
@@ -136,10 +140,7 @@ void Returns::end_expired(Queue& queue, std::uint32_t row, Instant now, Effects&
 bool Returns::move_if_spent(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {
   if (!transfers_.moves_by_itself(queue, state_.slots[row]) || MUTANT(forget_spent_lease))
     return false;
-  states_.change_state(queue, row, State::visible);
-  std::uint32_t dead_letters = 0;
-  if (!transfers_.move_to_dead_letters(queue, row, dead_letters, now, effects))
-    states_.hide(queue, row, State::moving, now + crowded_pause);
+  move(queue, row, now, effects);
   return true;
 }
 

@@ -54,8 +54,9 @@ class Returns {
   // The message is in flight. True: it waits now, with a new deadline.
   bool give_back(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
   bool move_if_spent(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
-  void delete_expired(Queue& queue, Seq seq, Effects& effects);
+  void remove(Queue& queue, Seq seq, QueueCounter reason, Effects& effects);
   void end_expired(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
+  void move(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
 
   ShardState& state_;
   MessageStates& states_;
