@@ -12,12 +12,22 @@ namespace {
 using F = SqsFault;
 using A = Attribute;
 
+constexpr LiftedLimit lifted(std::string_view name, Attribute limited, std::string_view by_name,
+                             Attribute by, std::int64_t least, Duration usual) {
+  return {.name = name,
+          .by_name = by_name,
+          .limited = limited,
+          .by = by,
+          .least = least,
+          .usual_s = usual.ms / 1000};
+}
+
 constexpr LiftedLimit lifted_limits[] = {
-    {"DelaySeconds",           "x-max-delay",      A::delay_seconds,            A::max_delay,      0,  delay_max_default.ms / 1000},
-    {"VisibilityTimeout",      "x-max-visibility", A::visibility_timeout,       A::max_visibility, 0,
-     visibility_max_default.ms / 1000                                                                                             },
-    {"MessageRetentionPeriod", "x-max-retention",  A::message_retention_period, A::max_retention,  60,
-     retention_max_default.ms / 1000                                                                                              },
+    lifted("DelaySeconds", A::delay_seconds, "x-max-delay", A::max_delay, 0, delay_max_default),
+    lifted("VisibilityTimeout", A::visibility_timeout, "x-max-visibility", A::max_visibility, 0,
+           visibility_max_default),
+    lifted("MessageRetentionPeriod", A::message_retention_period, "x-max-retention",
+           A::max_retention, 60, retention_max_default),
 };
 
 const AttributeChange* change_of(std::span<const AttributeChange> changes, Attribute attribute) {
