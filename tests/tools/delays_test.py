@@ -33,6 +33,16 @@ def client_of(url):
                         config=botocore.config.Config(retries={"max_attempts": 0}))
 
 
+def killed_and_restarted(test, server):
+    """Returns a client of the server's next life, which ends with the test."""
+    server.kill()
+    server = Pawl(PAWL, data=server.data, extra=["--shards", "1"]).start()
+    test.addCleanup(server.stop)
+    sqs = client_of(server.url)
+    test.addCleanup(sqs.close)
+    return sqs
+
+
 def not_before(value, kind="String"):
     return {"x-not-before": {"DataType": kind, "StringValue": str(value)}}
 
@@ -290,11 +300,7 @@ class AfterAKill(unittest.TestCase):
         soon = int(time.time() * 1000) + 3000
         sqs.send_message(QueueUrl=url, MessageBody="soon", MessageSystemAttributes=not_before(soon, "Number"))
         sqs.close()
-        server.kill()
-        server = Pawl(PAWL, data=server.data, extra=["--shards", "1"]).start()
-        self.addCleanup(server.stop)
-        sqs = client_of(server.url)
-        self.addCleanup(sqs.close)
+        sqs = killed_and_restarted(self, server)
         url = sqs.get_queue_url(QueueName="q")["QueueUrl"]
         got = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
         self.assertEqual((got["x-max-delay"], got["x-attributes"]), ("2592000", "message"))

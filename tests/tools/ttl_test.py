@@ -9,7 +9,8 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from delays_test import DAY, BotoVerbs, client_of, in_utc, not_before  # noqa: E402
+from delays_test import DAY, BotoVerbs, client_of, in_utc  # noqa: E402
+from delays_test import killed_and_restarted, not_before  # noqa: E402
 from dev_test import page  # noqa: E402
 from peek_test import PAWL  # noqa: E402
 from pawl_server import Pawl  # noqa: E402
@@ -402,11 +403,7 @@ class AfterAKill(unittest.TestCase):
         sqs.send_message(QueueUrl=url, MessageBody="goes", **living("3s"))
         sqs.send_message(QueueUrl=url, MessageBody="goes later", DelaySeconds=1, **living("4s"))
         sqs.close()
-        server.kill()
-        server = Pawl(PAWL, data=server.data, extra=["--shards", "1"]).start()
-        self.addCleanup(server.stop)
-        sqs = client_of(server.url)
-        self.addCleanup(sqs.close)
+        sqs = killed_and_restarted(self, server)
         url, dead = (sqs.get_queue_url(QueueName=name)["QueueUrl"] for name in ("q", "dead"))
         letters = []
         while len(letters) < 2:
