@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -110,16 +111,20 @@ std::vector<std::string> lines_on_terminal(unsigned short columns, const Rows& r
   int slave = -1;
   winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
   EXPECT_EQ(openpty(&master, &slave, nullptr, nullptr, &size), 0);
-  const File file(fdopen(slave, "w"));
+  File file(fdopen(slave, "w"));
   Printer printer(file.get(), OutputFormat::table, {"name", "count", "long_text"});
   printer.fit_terminal();
   for (const Printer::Row& row : rows) printer.add(row);
   EXPECT_EQ(printer.end(), exit_ok);
-  std::string text(4096, '\0');
-  const ssize_t size_read = read(master, text.data(), text.size());
+  file.reset();
+  // The kernel carries the text to the master in pieces; when all was read, a read fails (EIO).
+  std::string text;
+  std::array<char, 4096> piece{};
+  for (ssize_t size_read = 0; (size_read = read(master, piece.data(), piece.size())) > 0;)
+    text.append(piece.data(), static_cast<std::size_t>(size_read));
   close(master);
   std::vector<std::string> lines(1);
-  for (const char c : text.substr(0, static_cast<std::size_t>(size_read)))
+  for (const char c : text)
     if (c == '\n')
       lines.emplace_back();
     else if (c != '\r')
