@@ -16,7 +16,7 @@ std::size_t memory_of_deleted(const QueueConfig& config) {
 }  // namespace
 
 void DeletedNames::add(const ConfigPtr& deleted) {
-  if (wait_ == Duration{0} || deleted->is_topic()) return;
+  if (wait_ == Duration{0} || !deleted->is_queue()) return;
   free(deleted->account, deleted->name);
   const bool added = names_.insert(deleted).second;
   CHECK(added, "queue {} is listed twice", raw(deleted->id));

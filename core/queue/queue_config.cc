@@ -24,6 +24,7 @@ QueueName QueueName::from_text(std::string_view text) {
 }
 
 ConfigKind kind_of(std::string_view row_account) {
+  if (row_account.starts_with(scheduler_mark)) return ConfigKind::schedule;
   return row_account.contains('/') ? ConfigKind::topic : ConfigKind::queue;
 }
 

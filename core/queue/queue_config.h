@@ -62,6 +62,8 @@ enum class Attribute : std::uint8_t {
   topic_row = 38,  // a change of one TopicRow, never among the texts
   retry_backoff = 39,
   backoff_plan = 40,  // of x-retry-backoff: core/queue/retry_backoff.h
+  // Of a schedule: its definition, in the format of proto/scheduler/schedule.h.
+  schedule = 41,
 };
 inline constexpr std::size_t number_attributes = 25;
 constexpr bool is_text(Attribute a) { return static_cast<std::uint8_t>(a) >= 32; }
@@ -128,11 +130,13 @@ struct AttributeChange {
 
 using Tags = std::vector<std::pair<std::string, std::string>>;  // sorted by key
 
-// The kinds of rows of the directory. A topic has no messages. Its account is "sns/<account>", and
-// no queue can have that.
-enum class ConfigKind : std::uint8_t { queue, topic };
+// The kinds of rows of the directory. Topics and schedules have no messages. The account of a topic
+// is "sns/<account>", that of a schedule or a group of schedules "scheduler/<account>", and no queue
+// can have these.
+enum class ConfigKind : std::uint8_t { queue, topic, schedule };
+inline constexpr std::string_view scheduler_mark = "scheduler/";
 ConfigKind kind_of(std::string_view row_account);
-// The account without the mark of a topic.
+// The account without the mark of a topic or a schedule.
 std::string_view owning_account(std::string_view row_account);
 
 struct QueueConfig {
@@ -154,6 +158,7 @@ struct QueueConfig {
   // deletion has no attributes, so the account decides.
   void set_name(std::string_view row_account, std::string_view row_name);
   bool is_topic() const { return kind == ConfigKind::topic; }
+  bool is_queue() const { return kind == ConfigKind::queue; }
 
   std::int64_t number(Attribute a) const {
     return a == Attribute::deduplication_scope_since ? scope_since_ms

@@ -76,6 +76,13 @@ enum class DeadLetterReason : std::uint8_t {
   expired = 1,  // its time to live or its retention ended
 };
 
+// A time at which a schedule sends a message: core/queue/schedule.h.
+struct Fire {
+  QueueId schedule = QueueId::none;
+  Instant at;
+  bool operator==(const Fire&) const = default;
+};
+
 // The body and the members sent with it. Opaque to core and wal; empty when absent.
 struct Content {
   std::string_view body = {};
@@ -91,6 +98,7 @@ struct Content {
   std::string_view notification = {};
   MessageId subscription = {};
   const std::array<std::uint8_t, 16>* body_md5 = nullptr;  // kept with the message when known
+  const Fire* fire = nullptr;  // a schedule sent it, to one queue or in a fan_out
   bool replayed = false;  // a replay task sent it: a copy of an earlier message
   DeadLetterReason reason = DeadLetterReason::none;  // dead letter: why it came, if not by receives
 

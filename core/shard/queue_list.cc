@@ -79,7 +79,7 @@ void list_queues(const ShardState& state, Request& request, Effects& effects) {
   const ConfigPtr* row = state.directory->first_from(request.queue);
   for (std::uint32_t left = slice.rows; row != nullptr && left > 0; --left) {
     const QueueConfig& config = **row;
-    if (config.owner == state.identity.id && !config.is_topic())
+    if (config.owner == state.identity.id && config.is_queue())
       add(state, *row, state.existing_queue(raw(config.id)), slice);
     row = state.directory->first_from(QueueId{raw(config.id) + 1});
   }

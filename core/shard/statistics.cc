@@ -17,7 +17,7 @@ void Statistics::label(const Directory& directory) {
 
 void Statistics::created(const QueueConfig& config) {
   CHECK(config.id != QueueId::none, "a queue without an id");
-  if (!config.is_topic()) labelled_.add(config.id);
+  if (config.is_queue()) labelled_.add(config.id);
 }
 
 void Statistics::begin(Queue& queue) {

@@ -58,7 +58,7 @@ BinaryNext open_queue(BinaryCallState& s, const BinaryArguments& call) {
   const ConfigPtr* found =
       foreign ? nullptr
               : directory.find(account.empty() ? session.account_or(config) : account, name);
-  if (!found || (*found)->is_topic()) return s.refuse(Status::no_such_queue);
+  if (!found || !(*found)->is_queue()) return s.refuse(Status::no_such_queue);
   return opened(s, session, *found, directory);
 }
 

@@ -12,7 +12,7 @@ ReplayFault destination_fault(const QueueConfig& source, const Directory& direct
                               std::string_view destination) {
   if (destination.empty() || destination == source.name) return ReplayFault::none;
   const ConfigPtr* const target = directory.find(source.account, destination);
-  if (target == nullptr || (*target)->is_topic()) return ReplayFault::no_destination;
+  if (target == nullptr || !(*target)->is_queue()) return ReplayFault::no_destination;
   CHECK((*target)->account == source.account, "{} is found in account {}", destination,
         source.account);
   return (*target)->is_fifo() == source.is_fifo() ? ReplayFault::none : ReplayFault::other_kind;
@@ -30,7 +30,7 @@ ReplayFault replay_filter_fault(std::string_view filter, std::string& why) {
 
 ReplayFault replay_fault(const QueueConfig& source, const Directory& directory,
                          const ReplayOrder& order, std::string& why) {
-  CHECK(!source.is_topic(), "a replay of the topic {}", source.name);
+  CHECK(source.is_queue(), "a replay of row {}", source.name);
   if (order.rate > replay_rate_max) return ReplayFault::rate;
   if (order.from < 0 || (order.to != 0 && order.to <= order.from)) return ReplayFault::range;
   const ReplayFault fault = replay_filter_fault(order.filter, why);

@@ -41,7 +41,7 @@ void StatisticsSeries::clear() {
 }
 
 void StatisticsSeries::ask(Asked& asked, const QueueConfig& queue, bool figures) {
-  CHECK(!queue.is_topic(), "the figures of topic {}", queue.name);
+  CHECK(queue.is_queue(), "the figures of row {}", queue.name);
   asked.slice = QueueSlice();
   asked.slice.rows = 1;
   asked.slice.wants_figures = figures;

@@ -159,7 +159,7 @@ void RepairPlanner::append_numbers(Appendix& appendix) {
 void RepairPlanner::delete_queues(Appendix& appendix) {
   for (const auto& [id, record] : start_.configs()) {
     if (record.gone || !request_.lost_logs.contains(record.config->owner)) continue;
-    if (record.config->is_topic()) continue;  // it has no messages
+    if (!record.config->is_queue()) continue;  // it has no messages
     appendix.config({record.config, true});
     const bool planned = plan_.queues.erase(id) == 1;
     CHECK(planned, "queue {} is not in the plan", raw(id));
