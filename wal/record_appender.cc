@@ -161,6 +161,13 @@ void RecordAppender::append_part(const ProducersRecord& record) {
   });
 }
 
+void RecordAppender::append_part(const FiresRecord& record) {
+  in_runs(std::span(record.entries), fires_max, [&](auto run) {
+    frames_.commit(encode_fires(frames_.reserve(fires_bytes_max(run.size())), record.queue, run,
+                                geometry_.stream));
+  });
+}
+
 void RecordAppender::append_heads(std::span<const HeadRecord> heads) {
   const auto reserved = [](const HeadRecord& record) { return record.reserved; };
   in_runs_alike(heads, reserved, [this](auto run) {

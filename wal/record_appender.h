@@ -54,6 +54,7 @@ class RecordAppender {
   void append_part(const DedupRecord& record);
   void append_part(const UnsettledTransferRecord& record);
   void append_part(const ProducersRecord& record);
+  void append_part(const FiresRecord& record);
   void append_heads(std::span<const HeadRecord> heads);
   void append_task(const TaskRecord& record);
   void append_replays(std::span<const ReplayRecord> records);

@@ -90,6 +90,10 @@ enum class Mutant : std::uint8_t {
   forget_asked_space,        // no space is made for a request larger than that of a log at rest
   forget_producers,          // recovery forgets the senders of messages after the checkpoint
   forget_producers_record,   // a checkpoint leaves out the producers
+  forget_missed,             // a schedule leaves out the fires that the server missed
+  drop_refused_fire,         // a message of a schedule is not sent again when it was refused
+  forget_fire,               // a shard does not remember the fires of schedules
+  forget_fires_record,       // a checkpoint leaves out the fires of schedules
   accept_gaps,               // a message before its producer's newest one counts as accepted
   purge_forgets_producers,   // a purge ends the window of resent messages
   duplicate_reply_early,     // a duplicate is answered before its original is on disk

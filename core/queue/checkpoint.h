@@ -15,7 +15,7 @@
 // Limits: ShardLimits::slice_entries messages, sends or queues a slice, so that a slice delays a
 //         turn by at most 20 us.
 // Owner:  records are values; the walk is the shard's.
-// Source: wal/FORMAT.md, records 9 to 13 and 18.
+// Source: wal/FORMAT.md, records 9 to 13, 18 and 21.
 #pragma once
 
 #include <cstddef>
@@ -74,6 +74,12 @@ struct ProducersRecord {
   std::vector<Producers::Entry> entries;
 };
 
+// The newest fires of schedules to one queue, by rising schedule.
+struct FiresRecord {
+  QueueId queue = QueueId::none;
+  std::vector<Fires::Entry> entries;
+};
+
 // A message from another queue, which may not know yet that the message has arrived.
 struct UnsettledTransferRecord {
   TransferKey from;
@@ -82,8 +88,9 @@ struct UnsettledTransferRecord {
   bool operator==(const UnsettledTransferRecord&) const = default;
 };
 
-using CheckpointRecord = std::variant<IndexEntriesRecord, TrackedMessagesRecord, TimesRecord,
-                                      DedupRecord, UnsettledTransferRecord, ProducersRecord>;
+using CheckpointRecord =
+    std::variant<IndexEntriesRecord, TrackedMessagesRecord, TimesRecord, DedupRecord,
+                 UnsettledTransferRecord, ProducersRecord, FiresRecord>;
 
 // The records of one append, in this order.
 struct CheckpointSlice {
@@ -98,7 +105,16 @@ struct CheckpointSlice {
 
 // Progress of the walk over the shard.
 struct CheckpointWalk {
-  enum class Part : std::uint8_t { settings, aged, dedup, producers, pending, messages, ttl_ends };
+  enum class Part : std::uint8_t {
+    settings,
+    aged,
+    dedup,
+    producers,
+    fires,
+    pending,
+    messages,
+    ttl_ends
+  };
 
   bool begun = false;
   bool names_done = false;
@@ -108,6 +124,7 @@ struct CheckpointWalk {
   Seq seq = 0;  // continue at this number or the next, in dedup or messages
   AgedArrivals::Entry aged = AgedArrivals::before_all;  // continue behind this entry
   Producers::Cursor producer;                           // and behind this one
+  QueueId schedule = QueueId::none;                     // in fires: at this one
   Calendar::Cursor pending;                             // and here
 };
 

@@ -50,6 +50,7 @@ struct SendRecord {
   bool aged_apart = false;      // of Slot: `deliver_at` is the begin of its retention
   bool own_delay = false;       // FIFO: the delay of its queue does not apply
   Duration time_to_live{0};     // begins when the message becomes visible; 0: none
+  Fire fire = {};               // a schedule sent it
 
   bool moved() const { return carried.from.seq != 0; }
   // Its time to live begins with its arrival, not with the end of its delay.

@@ -24,6 +24,7 @@
 #include "core/containers/task_list.h"
 #include "core/queue/attempts.h"
 #include "core/queue/dedup.h"
+#include "core/queue/fires.h"
 #include "core/queue/groups.h"
 #include "core/queue/move_task.h"
 #include "core/queue/producers.h"
@@ -237,6 +238,7 @@ struct Queue {
   std::unique_ptr<Groups> groups;        // from the first message with a group on
   std::unique_ptr<Fifo> fifo;            // from the first message of a FIFO queue on
   std::unique_ptr<Producers> producers;  // standard queue: while it remembers one
+  std::unique_ptr<Fires> fires;          // from the first message of a schedule on
   std::unique_ptr<Moves> moves;          // from the first task on
   std::vector<ReplayTask>
       replays;  // in order of number, at most replays_kept; the last may be running

@@ -62,8 +62,7 @@ enum class Attribute : std::uint8_t {
   topic_row = 38,  // a change of one TopicRow, never among the texts
   retry_backoff = 39,
   backoff_plan = 40,  // of x-retry-backoff: core/queue/retry_backoff.h
-  // Of a schedule: its definition, in the format of proto/scheduler/schedule.h.
-  schedule = 41,
+  schedule = 41,      // the definition of a schedule, in the format of proto/scheduler/schedule.h
 };
 inline constexpr std::size_t number_attributes = 25;
 constexpr bool is_text(Attribute a) { return static_cast<std::uint8_t>(a) >= 32; }
@@ -131,8 +130,8 @@ struct AttributeChange {
 using Tags = std::vector<std::pair<std::string, std::string>>;  // sorted by key
 
 // The kinds of rows of the directory. Topics and schedules have no messages. The account of a topic
-// is "sns/<account>", that of a schedule or a group of schedules "scheduler/<account>", and no queue
-// can have these.
+// is "sns/<account>". That of a schedule or of a group of schedules is "scheduler/<account>". No
+// queue can have these.
 enum class ConfigKind : std::uint8_t { queue, topic, schedule };
 inline constexpr std::string_view scheduler_mark = "scheduler/";
 ConfigKind kind_of(std::string_view row_account);

@@ -98,7 +98,6 @@ struct Content {
   std::string_view notification = {};
   MessageId subscription = {};
   const std::array<std::uint8_t, 16>* body_md5 = nullptr;  // kept with the message when known
-  const Fire* fire = nullptr;  // a schedule sent it, to one queue or in a fan_out
   bool replayed = false;  // a replay task sent it: a copy of an earlier message
   DeadLetterReason reason = DeadLetterReason::none;  // dead letter: why it came, if not by receives
 
@@ -340,6 +339,7 @@ struct Request {
   // fan_out: the queues of the only entry of `sends`. Neighbours with rising ids share one body in
   // the log.
   std::span<FanOutTarget> targets;
+  Fire fire;                         // fan_out: a schedule sends the message
   ProducerParams producer;           // send to a standard queue
   std::span<ReceiptEntry> receipts;  // delete_message, change_visibility, undeliver
 

@@ -12,12 +12,13 @@
 // the memory of this fire are one record in one log: no crash repeats or loses one of both.
 //
 // Units:  Instant ms of the wall clock.
-// Limits: ShardLimits::schedules_max, Directory::bytes_max.
+// Limits: Directory::queues_max and bytes_max.
 // Errors: a schedule whose definition cannot be read never fires.
 // Owner:  values; the reader is shared by all shards and has no state.
 // Source: EventBridge Scheduler API Reference.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,8 @@ namespace pawl {
 
 class Directory;
 
-// What happens to fires that are more than missed_after late: the server was down, or its clock was
-// set forward.
+// The treatment of fires that are more than missed_after late: the server was down, or its clock
+// was set forward.
 enum class CatchUp : std::uint8_t { none, last, all };
 inline constexpr Duration missed_after = seconds(60);
 
@@ -39,7 +40,8 @@ struct ScheduleTerms {
   bool skips_overlap = false;  // no message while that of the fire before is in the queue
   bool ends_deleted = false;   // the schedule is deleted after its last fire
   CatchUp catch_up = CatchUp::last;
-  Instant from;  // no fire up to here: when it was created or changed
+  Instant from;       // no fire up to here: when it was created or changed
+  std::string queue;  // the queue it sends to, as QueueName::text(); empty: it sends to a topic
 };
 
 // The message of a fire, for queues of one type and one shard.

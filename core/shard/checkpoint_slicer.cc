@@ -84,6 +84,10 @@ bool CheckpointSlicer::slice_queue(const ConfigPtr& config, CheckpointSlice& out
   }
   if (walk_.part == Part::producers) {
     if (!slice_producers(queue, out, left)) return false;
+    walk_.part = Part::fires;
+  }
+  if (walk_.part == Part::fires) {
+    if (!slice_fires(queue, out, left)) return false;
     walk_.part = Part::pending;
   }
   if (walk_.part == Part::pending) {
@@ -159,6 +163,19 @@ bool CheckpointSlicer::slice_producers(const Queue& queue, CheckpointSlice& out,
   if (!queue.producers || MUTANT(forget_producers_record)) return true;
   ProducersRecord record{.queue = queue.id, .entries = {}};
   const bool all = queue.producers->copy_behind(walk_.producer, left, record.entries);
+  CHECK(record.entries.size() <= left, "{} entries", record.entries.size());
+  left -= record.entries.size();
+  if (!record.entries.empty()) out.records.emplace_back(std::move(record));
+  return all;
+}
+
+bool CheckpointSlicer::slice_fires(Queue& queue, CheckpointSlice& out, std::size_t& left) {
+  if (!queue.fires || MUTANT(forget_fires_record)) return true;
+  FiresRecord record{.queue = queue.id, .entries = {}};
+  const bool all = queue.fires->copy_from(
+      walk_.schedule, left,
+      [this](QueueId schedule) { return state_.directory->find(schedule) != nullptr; },
+      record.entries);
   CHECK(record.entries.size() <= left, "{} entries", record.entries.size());
   left -= record.entries.size();
   if (!record.entries.empty()) out.records.emplace_back(std::move(record));

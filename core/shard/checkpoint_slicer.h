@@ -36,6 +36,7 @@ class CheckpointSlicer {
   bool slice_aged(const Queue& queue, bool ends, CheckpointSlice& out, std::size_t& left);
   bool slice_dedup(const Queue& queue, CheckpointSlice& out, std::size_t& left);
   bool slice_producers(const Queue& queue, CheckpointSlice& out, std::size_t& left);
+  bool slice_fires(Queue& queue, CheckpointSlice& out, std::size_t& left);
   bool slice_pending(const Queue& queue, CheckpointSlice& out, std::size_t& left);
   bool slice_messages(const Queue& queue, CheckpointSlice& out, std::size_t& left);
 

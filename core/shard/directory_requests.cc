@@ -126,6 +126,7 @@ void DirectoryRequests::put_config(const ConfigPtr& config, Instant now) {
   state_.directory.write().put(config);
   if (latest == nullptr) state_.statistics.created(*config);
   replays_.note_retention(latest, config);
+  if (config->kind == ConfigKind::schedule) schedules_.changed(config->id);
   Queue* const existing = state_.existing_queue(raw(config->id));
   if (existing == nullptr) return;
   Queue& queue = *existing;
@@ -143,6 +144,7 @@ void DirectoryRequests::drop_queue(QueueId id, Effects& effects) {
     state_.directory.write().drop(id);
     state_.statistics.deleted(id);
     replays_.note_retention(latest, nullptr);
+    if (latest->kind == ConfigKind::schedule) schedules_.changed(id);
   }
   Queue* const existing = state_.existing_queue(raw(id));
   if (existing == nullptr) return;

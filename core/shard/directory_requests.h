@@ -17,6 +17,7 @@
 #include "core/shard/reclaimer.h"
 #include "core/shard/replay_tasks.h"
 #include "core/shard/retention.h"
+#include "core/shard/schedules.h"
 #include "core/shard/shard_state.h"
 
 namespace pawl {
@@ -24,13 +25,15 @@ namespace pawl {
 class DirectoryRequests {
  public:
   DirectoryRequests(ShardState& state, LongPolls& polls, MessageStates& states,
-                    Retention& retention, Reclaimer& reclaimer, ReplayTasks& replays)
+                    Retention& retention, Reclaimer& reclaimer, ReplayTasks& replays,
+                    Schedules& schedules)
       : state_(state),
         polls_(polls),
         states_(states),
         retention_(retention),
         reclaimer_(reclaimer),
-        replays_(replays) {}
+        replays_(replays),
+        schedules_(schedules) {}
 
   // On the control shard: create_queue, delete_queue, set_attributes.
   void apply(Request& request, Instant now, Effects& effects);
@@ -48,6 +51,7 @@ class DirectoryRequests {
   Retention& retention_;
   Reclaimer& reclaimer_;
   ReplayTasks& replays_;
+  Schedules& schedules_;
 };
 
 }  // namespace pawl

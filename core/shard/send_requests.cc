@@ -62,6 +62,12 @@ void SendRequests::fan_out(Request& request, Instant now, Effects& effects) {
     Queue* const queue = state_.find_queue(target.queue);
     target.error = Errc::no_such_queue;
     if (queue == nullptr) continue;
+    const bool fired = request.fire.schedule != QueueId::none;
+    if (fired && Schedules::has(*queue, request.fire)) {  // the queue has had it
+      target.error = Errc::ok;
+      target.duplicate = accepted = true;
+      continue;
+    }
     const std::size_t before = effects.sends.size();
     const Seq first = queue->next_seq;
     entry.error = Errc::ok;
@@ -74,7 +80,10 @@ void SendRequests::fan_out(Request& request, Instant now, Effects& effects) {
     target.error = entry.error;
     target.seq = entry.seq;
     target.duplicate = entry.duplicate;
-    if (effects.sends.size() > before) effects.sends.back().subscription = target.subscription;
+    if (fired && entry.error == Errc::ok) schedules_.note(*queue, request.fire, entry.seq);
+    if (effects.sends.size() == before) continue;
+    effects.sends.back().subscription = target.subscription;
+    effects.sends.back().fire = request.fire;
   }
   effects.replies.push_back({&request, accepted});
 }

@@ -11,6 +11,7 @@
 #include "core/queue/request.h"
 #include "core/shard/commit_queue.h"
 #include "core/shard/message_states.h"
+#include "core/shard/schedules.h"
 #include "core/shard/send_history.h"
 #include "core/shard/shard_state.h"
 
@@ -18,8 +19,13 @@ namespace pawl {
 
 class SendRequests {
  public:
-  SendRequests(ShardState& state, MessageStates& states, SendHistory& history, CommitQueue& commits)
-      : state_(state), states_(states), history_(history), commits_(commits) {}
+  SendRequests(ShardState& state, MessageStates& states, SendHistory& history, CommitQueue& commits,
+               Schedules& schedules)
+      : state_(state),
+        states_(states),
+        history_(history),
+        commits_(commits),
+        schedules_(schedules) {}
 
   void send(Queue& queue, Request& request, Instant now, Effects& effects);
   // Sends the only entry of the request to each of its targets.
@@ -51,6 +57,7 @@ class SendRequests {
   MessageStates& states_;
   SendHistory& history_;
   CommitQueue& commits_;
+  Schedules& schedules_;
 };
 
 }  // namespace pawl

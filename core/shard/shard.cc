@@ -144,6 +144,7 @@ void Shard::check_armed() const {
   check(ShardPart::moves, commits_.any_begun());
   check(ShardPart::match, polls_.wants_match());
   check(ShardPart::replay, replays_.any());
+  check(ShardPart::schedules, schedules_.any_changed());
 #endif
 }
 
@@ -266,7 +267,7 @@ ShardMemory Shard::memory() const {
           .dedup = s.fifo_bytes + s.attempts_bytes + s.producers_bytes,
           .transfers = transfers_.bytes(),
           .queues = s.directory->table_memory() + s.directory->config_memory() / s.identity.shards +
-                    s.deleted_names->memory() + s.kept_bytes +
+                    s.deleted_names->memory() + s.kept_bytes + s.fires_bytes +
                     s.queues->size() * ShardState::queue_bytes +
                     s.queues->bucket_count() * sizeof(void*) + s.statistics.memory() +
                     reclaimer_.memory() + commits_.memory(),

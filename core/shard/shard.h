@@ -9,6 +9,7 @@
 //   SendRequests, ReceiveRequests, ReceiptRequests, DirectoryRequests   requests
 //   LongPolls, MessageStates, CommitQueue, Retention, Expiry, Reclaimer  messages, waiting receives
 //   Transfers, MoveTasks, ReplayTasks, SendHistory, Pending  other queues, past sends, long delays
+//   Schedules                                                fires of schedules
 //   CheckpointSlicer, StateRestorer                                     checkpoints, recovery
 //
 // A pure state machine: the same requests at the same times give the same effects. The shard loop
@@ -41,6 +42,7 @@
 #include "core/shard/receive_requests.h"
 #include "core/shard/reclaimer.h"
 #include "core/shard/replay_tasks.h"
+#include "core/shard/schedules.h"
 #include "core/shard/send_history.h"
 #include "core/shard/send_requests.h"
 #include "core/shard/shard_state.h"
@@ -67,7 +69,7 @@ class Shard {
   void committed(Lsn durable, Instant now) { commits_.committed(durable, now); }
   // Before this time expire() has nothing to do.
   Instant next_deadline();
-  // match() or, for ShardPart::replay, the caller has work.
+  // match() or, for ShardPart::replay and schedules, the caller has work.
   bool armed(ShardPart part) const { return state_.armed.has(part); }
 
   // A receive leaves with these bodies.
@@ -96,22 +98,11 @@ class Shard {
     return transfers_.resume(unsettled, target);
   }
 
-  // --- replay tasks: see core/queue/replay_task.h ---
-  // The task to continue, the same one until it ends; null: none. The pointer is valid until the
-  // next change of any task.
-  const ReplayTask* replay_under_way() { return replays_.under_way(); }
-  void replayed(QueueId source, const ReplayStep& step, Effects& effects) {
-    replays_.replayed(source, step, effects);
-  }
-  void end_replay(QueueId source, ReplayTask::Status status, Errc failure, Effects& effects) {
-    replays_.end(source, status, failure, effects);
-  }
-  // The log retains records for replay_retention(), and all from replay_position() on, if any.
-  Duration replay_retention() const { return replays_.retention(); }
-  static constexpr LogPos replay_none = ReplayTasks::none;
-  LogPos replay_position() const { return replays_.position(); }
-  // The caller has no replay work left: disarms the part, unless one of both is in use.
-  void rest_replays() { replays_.rest(); }
+  // --- parts that work with the log and the clock of the caller ---
+  // Replay tasks: see core/queue/replay_task.h. The caller rests them when it has no work left.
+  ReplayTasks& replays() { return replays_; }
+  // Schedules: see core/queue/schedule.h. The caller sends their messages.
+  Schedules& schedules() { return schedules_; }
 
   // --- the directory ---
   const Directory& directory() const { return state_.directory; }
@@ -166,15 +157,16 @@ class Shard {
   Transfers transfers_{state_, polls_, states_, commits_};
   MoveTasks moves_{state_, states_, commits_, transfers_};
   ReplayTasks replays_{state_};
-  SendRequests sends_{state_, states_, history_, commits_};
+  Schedules schedules_{state_};
+  SendRequests sends_{state_, states_, history_, commits_, schedules_};
   ReceiveRequests receives_{state_, polls_, states_, history_, transfers_};
   Returns returns_{state_, states_, transfers_};
   Expiry expiry_{state_, states_, retention_, returns_};
   ReceiptRequests receipts_{state_, states_, transfers_, returns_};
-  DirectoryRequests changes_{state_, polls_, states_, retention_, reclaimer_, replays_};
+  DirectoryRequests changes_{state_, polls_, states_, retention_, reclaimer_, replays_, schedules_};
   CheckpointSlicer slicer_{state_, states_, transfers_};
-  StateRestorer restorer_{state_,   states_,    retention_, pending_,
-                          history_, transfers_, moves_,     replays_};
+  StateRestorer restorer_{state_,     states_, retention_, pending_,  history_,
+                          transfers_, moves_,  replays_,   schedules_};
 };
 
 }  // namespace pawl

@@ -110,10 +110,11 @@ enum ShardTimer : std::uint16_t {
 // The parts of a shard that are visited only when they are armed, in the order of their visits. The
 // part itself arms; the visitor disarms when no work is left.
 enum class ShardPart : std::uint8_t {
-  reclaim,  // Reclaimer: purged and deleted queues
-  moves,    // MoveTasks: tasks whose start has become durable
-  match,    // LongPolls: queues that may serve a waiting receive
-  replay,   // ReplayTasks, and the replayer of net/engine: tasks, and what the log keeps for them
+  reclaim,    // Reclaimer: purged and deleted queues
+  moves,      // MoveTasks: tasks whose start has become durable
+  match,      // LongPolls: queues that may serve a waiting receive
+  replay,     // ReplayTasks, and the replayer of net/engine: tasks, and what the log keeps for them
+  schedules,  // Schedules, and the scheduler of net/engine: there is a schedule
   end
 };
 
@@ -123,6 +124,7 @@ class Pending;
 class ReceiveRequests;
 class Reclaimer;
 class Retention;
+class Schedules;
 class SendHistory;
 class Shard;
 class StateRestorer;
@@ -184,6 +186,7 @@ struct ShardState {
   WrittenBy<std::uint64_t, Retention, ShardState> times_bytes;  // SendTimes and AgedArrivals
   WrittenBy<std::uint64_t, Pending> calendar_bytes;
   WrittenBy<std::uint64_t, Reclaimer, ShardState> kept_bytes;  // tasks and messages set aside
+  WrittenBy<std::uint64_t, Schedules> fires_bytes;
   PagePool pages;  // written by the index of every queue, and by the shard at the start of a turn
   WrittenBy<std::unordered_map<std::uint32_t, std::unique_ptr<Queue>>, ShardState> queues;
   WrittenBy<Slab<Slot>, MessageStates, ShardState> slots;

@@ -101,6 +101,11 @@ void StateRestorer::restore_part(const ProducersRecord& record) {
   }
 }
 
+void StateRestorer::restore_part(const FiresRecord& record) {
+  Queue& queue = state_.make_queue(record.queue);
+  for (const Fires::Entry& entry : record.entries) schedules_.note(queue, entry.fire, entry.seq);
+}
+
 // --- records of the log ---
 
 // The ids below `end` have been given out.
@@ -169,6 +174,7 @@ void StateRestorer::restore(const SendRecord& record, std::vector<LogPos>& freed
     producers.forget_over(record.sent, producers_a_send);
     producers.restore(record.producer, record.seq, record.sent);
   }
+  if (record.fire.schedule != QueueId::none) schedules_.note(queue, record.fire, record.seq);
   if (record.seq < queue.low) return freed.push_back(record.position);
   queue.next_seq = std::max(queue.next_seq, record.seq + 1);
   // The retention is not known yet; finish() joins what is finer than it needs.
@@ -315,6 +321,9 @@ void StateRestorer::finish(Instant passed, Instant now, std::vector<LogPos>& fre
     state_.statistics.begin(queue);
   }
   replays_.count_retentions();
+  state_.directory->for_each([this](const ConfigPtr& config) {
+    if (config->kind == ConfigKind::schedule) schedules_.changed(config->id);
+  });
 }
 
 // Frees the messages of a deleted queue. Source queues must still delete the messages that they

@@ -18,6 +18,7 @@
 #include "core/shard/replay_tasks.h"
 #include "core/shard/retention.h"
 #include "core/shard/returns.h"
+#include "core/shard/schedules.h"
 #include "core/shard/send_history.h"
 #include "core/shard/shard_state.h"
 #include "core/shard/transfers.h"
@@ -27,7 +28,8 @@ namespace pawl {
 class StateRestorer {
  public:
   StateRestorer(ShardState& state, MessageStates& states, Retention& retention, Pending& pending,
-                SendHistory& history, Transfers& transfers, MoveTasks& moves, ReplayTasks& replays)
+                SendHistory& history, Transfers& transfers, MoveTasks& moves, ReplayTasks& replays,
+                Schedules& schedules)
       : state_(state),
         states_(states),
         retention_(retention),
@@ -35,7 +37,8 @@ class StateRestorer {
         history_(history),
         transfers_(transfers),
         moves_(moves),
-        replays_(replays) {}
+        replays_(replays),
+        schedules_(schedules) {}
 
   void restore(const CheckpointRecord& record);
   void restore(const ConfigRecord& record);
@@ -58,6 +61,7 @@ class StateRestorer {
   void restore_part(const DedupRecord& record);
   void restore_part(const UnsettledTransferRecord& record);
   void restore_part(const ProducersRecord& record);
+  void restore_part(const FiresRecord& record);
   void note_queue_ids(std::uint32_t end);
   void restore_relocated(Queue& queue, const SendRecord& record, std::vector<LogPos>& freed);
   void free_listed_again(std::vector<LogPos>& freed);
@@ -73,6 +77,7 @@ class StateRestorer {
   Transfers& transfers_;
   MoveTasks& moves_;
   ReplayTasks& replays_;
+  Schedules& schedules_;
   std::vector<LogPos> listed_again_;  // positions held once too often
 };
 

@@ -79,6 +79,10 @@ class EngineClock : public Clock {
   // The value of running_us() at which now() reaches `instant`.
   std::int64_t running_us_at(Instant instant) const { return instant.ms * 1000 - offset_us(); }
   const TimeShift& shift() const { return shift_; }
+  // The wall time of an instant before the start.
+  Instant wall_before_start(Instant engine) const {
+    return Instant{engine.ms + shift_before_us_ / 1000};
+  }
 
  private:
   std::int64_t offset_us() const { return offset_us_.load(std::memory_order_relaxed); }
@@ -90,7 +94,7 @@ class EngineClock : public Clock {
   std::atomic<std::int64_t> offset_us_;
   TimeShift shift_;
   std::int64_t noted_offset_us_ = 0;
-  std::int64_t shift_before_us_ = 0;  // the shift when the machine went off
+  std::int64_t shift_before_us_ = 0;  // the shift noted before the start
   std::int64_t steady_since_us_ = 0;  // running_us() at settle() or the last step
   bool waits_ = false;
   bool trusted_ = false;

@@ -17,7 +17,7 @@ Request* Replayer::turn(Instant now, Effects& effects) {
     finish_batch(now, effects);
     return nullptr;  // its progress is appended to the log at the end of this turn
   }
-  const ReplayTask* const task = stopping_ ? nullptr : shard_.replay_under_way();
+  const ReplayTask* const task = stopping_ ? nullptr : shard_.replays().under_way();
   if (!is_current(task)) {
     if (source_ != QueueId::none) leave();
     if (task != nullptr) begin(*task, now);
@@ -26,7 +26,7 @@ Request* Replayer::turn(Instant now, Effects& effects) {
   if (task == nullptr || !noted() || now < not_before_) return nullptr;
   not_before_ = {};
   if (unreadable_) {
-    shard_.end_replay(source_, ReplayTask::Status::failed, Errc::invalid, effects);
+    shard_.replays().end(source_, ReplayTask::Status::failed, Errc::invalid, effects);
     return nullptr;
   }
   if (entries_.empty()) gather(*task, now);
@@ -34,7 +34,7 @@ Request* Replayer::turn(Instant now, Effects& effects) {
     const Lsn at = log_.send_reader().at();
     const bool at_end = log_.send_reader().at_end();
     if (at_end || at - task->position >= note_bytes) note(*task, at, 0, effects);
-    if (at_end) shard_.end_replay(source_, ReplayTask::Status::completed, Errc::ok, effects);
+    if (at_end) shard_.replays().end(source_, ReplayTask::Status::completed, Errc::ok, effects);
     return nullptr;
   }
   // After a crash a skipped part of the log may be readable. A FIFO queue must not get its messages
@@ -47,7 +47,7 @@ Request* Replayer::turn(Instant now, Effects& effects) {
   const auto [account, name] = QueueName::from_text(task->destination);
   const ConfigPtr* const found = shard_.directory().find(account, name);
   if (found == nullptr || (*found)->is_fifo() != fifo_) {
-    shard_.end_replay(source_, ReplayTask::Status::failed, Errc::no_such_queue, effects);
+    shard_.replays().end(source_, ReplayTask::Status::failed, Errc::no_such_queue, effects);
     return nullptr;
   }
   CHECK(entries_.size() <= replay_batch_max, "{} messages", entries_.size());
@@ -147,10 +147,10 @@ void Replayer::take(const ReplayTask& task, const FoundSend& found) {
 }
 
 void Replayer::finish_batch(Instant now, Effects& effects) {
-  const ReplayTask* const task = shard_.replay_under_way();
+  const ReplayTask* const task = shard_.replays().under_way();
   if (!is_current(task)) return entries_.clear();
   if (request_.error == Errc::no_such_queue) {
-    shard_.end_replay(source_, ReplayTask::Status::failed, Errc::no_such_queue, effects);
+    shard_.replays().end(source_, ReplayTask::Status::failed, Errc::no_such_queue, effects);
     return;
   }
   const std::size_t before = entries_.size();
@@ -164,7 +164,8 @@ void Replayer::finish_batch(Instant now, Effects& effects) {
   if (!entries_.empty()) not_before_ = now + refused_pause;
   if (used_up) {
     note(*task, task->position, before - entries_.size(), effects);
-    shard_.end_replay(source_, ReplayTask::Status::failed, Errc::message_numbers_used_up, effects);
+    shard_.replays().end(source_, ReplayTask::Status::failed, Errc::message_numbers_used_up,
+                         effects);
     return;
   }
   if (entries_.size() == before) return;
@@ -179,13 +180,13 @@ void Replayer::note(const ReplayTask& task, Lsn position, std::uint64_t sent, Ef
   const std::uint64_t before = passed_over_;
   if (position != task.position) passed_over_ = log_.send_reader().passed_over();
   CHECK(passed_over_ >= before, "from {} back to {}", before, passed_over_);
-  shard_.replayed(source_, {position, sent, passed_over_ - before}, effects);
+  shard_.replays().replayed(source_, {position, sent, passed_over_ - before}, effects);
 }
 
 Instant Replayer::next_due() const {
   if (under_way_) return answered_ ? Instant{0} : never;
   if (unnoted_) return Instant{0};
-  const ReplayTask* const task = stopping_ ? nullptr : shard_.replay_under_way();
+  const ReplayTask* const task = stopping_ ? nullptr : shard_.replays().under_way();
   if (!is_current(task)) return Instant{0};
   if (task == nullptr || log_.committed() < noted_at_) return never;
   if (not_before_.ms > 0) return not_before_;

@@ -61,8 +61,10 @@ void share_directory(std::span<ShardEngine* const> engines) {
   engines.front()->shard_.directory().for_each(
       [&](const ConfigPtr& config) { directory.push_back(config); });
   for (ShardEngine* const engine : engines.subspan(1)) engine->directory_ = directory;
-  for (ShardEngine* const engine : engines)
+  for (ShardEngine* const engine : engines) {
     engine->queue_ids_end_ = engines.front()->shard_.queue_ids_end();
+    engine->alive_until_ = newest_frame(engines);
+  }
 }
 
 namespace {

@@ -56,6 +56,8 @@ class ShardEngine {
   ShardLoop& begin(MeshPort& port, RequestOwner& request_owner);
 
   bool opened() const { return log_ != nullptr; }
+  // After share_directory(): the time of the newest frame in any log, by engine time.
+  Instant alive_until() const { return alive_until_; }
   Shard& shard() { return shard_; }
   const Shard& shard() const { return shard_; }
   Log& log() { return *log_; }
@@ -71,7 +73,8 @@ class ShardEngine {
   std::unique_ptr<Log> log_;
   std::unique_ptr<ShardLoop> loop_;
   std::vector<ConfigPtr> directory_;  // of the control shard, until adopt()
-  std::uint32_t queue_ids_end_ = 0;   // of the control shard: ids from here on were never used
+  Instant alive_until_;
+  std::uint32_t queue_ids_end_ = 0;  // of the control shard: ids from here on were never used
   std::vector<ResumedTransfer> unsettled_;  // until begin()
 };
 

@@ -35,7 +35,8 @@ ShardLoop::ShardLoop(Shard& shard, Log& log, MeshPort& port, RequestOwner& reque
       port_(&port),
       request_owner_(&request_owner),
       memory_max_(memory_max),
-      replayer_(shard, log) {}
+      replayer_(shard, log),
+      scheduler_(shard) {}
 
 void ShardLoop::submit(Request& request, ShardId target) {
   CHECK(request.waiter == 0, "the request waits in row {}", request.waiter);
@@ -87,6 +88,7 @@ bool ShardLoop::turn(Instant now, std::uint64_t now_us) {
   const bool read = unread_ > 0 && take_bodies();
   progress(now);
   take_messages();
+  if (shard_->armed(ShardPart::schedules)) fire_schedules(now);
   const bool applied = (!held_.empty() && retry_held(now)) || !queued_.empty();
   for (std::size_t left = queued_.size(); left > 0; --left) {
     Request* const request = queued_.front();
@@ -149,28 +151,6 @@ void ShardLoop::take(ShardId from, const MeshMessage& message) {
     case Kind::connection:
       return request_owner_->connection(message.number);
   }
-}
-
-// A change of a queue is applied after the sends to it that wait for space, and after the changes
-// waiting with them: they came first.
-void ShardLoop::take_change(ShardId from, ConfigChange& change) {
-  for (std::size_t i = 0; i < held_.size(); ++i) {
-    const Held& held = held_[i];
-    const QueueId queue = held.request != nullptr ? held.request->queue : held.change->config->id;
-    const bool any = held.request != nullptr && held.request->op == Op::fan_out;
-    if (any || queue == change.config->id)
-      return hold({.request = nullptr, .change = &change, .from = from});
-  }
-  change_queue(from, change);
-}
-
-void ShardLoop::change_queue(ShardId from, ConfigChange& change) {
-  if (change.gone) {
-    shard_->drop_queue(change.config->id, effects_);
-  } else {
-    shard_->put_config(change.config, now_);
-  }
-  port_->send(from, {.kind = MeshMessage::Kind::known, .pointer = &change});
 }
 
 void ShardLoop::back_home(Request& request) {
@@ -370,34 +350,6 @@ void ShardLoop::progress(Instant now) {
   }
 }
 
-// A durable change of the directory goes to every shard before it is answered; any other request is
-// answered at once. A response "queue exists" goes to every shard first too: the queue's own
-// announcement may still be under way.
-void ShardLoop::announce(Request& request) {
-  const bool named = request.error == Errc::ok || request.error == Errc::queue_exists;
-  if (!changes_directory(request.op) || !named || port_->shards() == 1 || MUTANT(tell_nobody))
-    return answer(request);
-  CHECK(port_->self() == control_shard && request.config != nullptr, "shard {}",
-        raw(port_->self()));
-  changes_.push_back(std::make_unique<ConfigChange>(
-      ConfigChange{request.config, request.op == Op::delete_queue, &request, port_->shards() - 1}));
-  for (std::uint32_t to = 0; to < port_->shards(); ++to) {
-    const ShardId shard{static_cast<std::uint8_t>(to)};
-    if (shard == port_->self()) continue;
-    port_->send(shard, {.kind = MeshMessage::Kind::config, .pointer = changes_.back().get()});
-  }
-}
-
-void ShardLoop::known(ConfigChange& change) {
-  CHECK(change.unknown_to > 0 && change.request != nullptr, "a change is acknowledged twice");
-  if (--change.unknown_to > 0) return;
-  Request& request = *change.request;
-  const auto erased =
-      std::erase_if(changes_, [&](const auto& held) { return held.get() == &change; });
-  CHECK(erased == 1, "{} changes", erased);
-  answer(request);
-}
-
 void ShardLoop::answer(Request& request) {
   if (request.op == Op::transfer) return pass_on(*request.transfer);
   if (request.home == port_->self()) {
@@ -409,30 +361,13 @@ void ShardLoop::answer(Request& request) {
 
 void ShardLoop::give(Request& request) {
   if (shard_->armed(ShardPart::replay) && replayer_.owns(request)) return replayer_.on_response();
+  if (shard_->armed(ShardPart::schedules) && scheduler_.owns(request))
+    return scheduler_.on_response(request);
   // Its owner may submit the request again, or free it.
   if (changes_directory(request.op) && ChangeLines::concerns(request) &&
       change_lines_.answered(request))
     answered_rows_.push_back(request.queue);
   request_owner_->on_response(request);
-}
-
-// Lets the next changes of rows go, a few a turn: each may be computed again.
-void ShardLoop::go_on_with_changes() {
-  for (std::size_t left = changes_a_turn; left > 0 && !answered_rows_.empty(); --left) {
-    const QueueId row = answered_rows_.front();
-    answered_rows_.pop_front();
-    Request* const next = change_lines_.next(row);
-    if (next == nullptr) continue;
-    const ConfigPtr* const current = shard_->directory().find(row);
-    if (current == nullptr || *current == next->based_on) {
-      route(*next, control_shard);
-      continue;
-    }
-    // It was computed before the changes in front of it.
-    next->error = Errc::changed_meanwhile;
-    next->config = *current;
-    give(*next);
-  }
 }
 
 // Routes a transfer to the shard of its next stage.
@@ -471,7 +406,8 @@ Instant ShardLoop::next_deadline() {
   const Instant timers = shard_->next_deadline();
   const bool later = timers != Instant{0} && timers != never;
   const Instant replay = shard_->armed(ShardPart::replay) ? replayer_.next_due() : never;
-  Instant due = std::min({later ? timers + timers_late : timers, log_->next_due(), replay});
+  const Instant fire = shard_->armed(ShardPart::schedules) ? scheduler_.next_due(now_) : never;
+  Instant due = std::min({later ? timers + timers_late : timers, log_->next_due(), replay, fire});
   for (const Resting& one : resting_) due = std::min(due, one.until);
   return due;
 }
@@ -485,13 +421,14 @@ void ShardLoop::begin_drain() {
   draining_ = true;
   end_polls();
   replayer_.stop();
+  scheduler_.stop();
   log_->flush_all();
 }
 
 bool ShardLoop::drained() const {
   return queued_.empty() && resting_.empty() && held_.empty() && waiting_.empty() && unread_ == 0 &&
          changes_.empty() && change_lines_.empty() && !port_->backlog() && !asks_others() &&
-         !log_->pending();
+         !scheduler_.under_way() && !log_->pending();
 }
 
 }  // namespace pawl

@@ -14,7 +14,7 @@
 //         the memory that the state leaves, but at least an eighth. When the state takes more than
 //         the other seven eighths, sends are refused; a sixteenth later messages from queues of
 //         other shards are refused too.
-// Errors: failure() of the log is final; the caller must stop the process.
+// Errors: Log::failure() is final; the caller must stop the process.
 // Owner:  one shard's thread. Requests belong to their submitter until on_response() returns them.
 #pragma once
 
@@ -35,6 +35,7 @@
 #include "net/engine/kept_for_replay.h"
 #include "net/engine/mesh.h"
 #include "net/engine/replayer.h"
+#include "net/engine/scheduler.h"
 #include "net/engine/turn_phases.h"
 #include "wal/log.h"
 
@@ -108,6 +109,8 @@ class ShardLoop {
   // Sets the parser for filters of replay tasks; without it no filter can be read.
   void filter_replays_with(MakeMessageFilter make) { replayer_.filter_with(make); }
 
+  Scheduler& scheduler() { return scheduler_; }
+
   // Measures the spans of its turns from now on.
   void measure(TurnPhases& phases) { phases_ = &phases; }
 
@@ -126,7 +129,6 @@ class ShardLoop {
 
   // The next time turn() is due if nothing arrives; Instant{0}: at once.
   Instant next_deadline();
-  bool write_in_flight() const { return log_->write_in_flight(); }
 
   // Answers long polls empty, these and later ones, and begins no more transfers.
   void end_polls();
@@ -136,7 +138,6 @@ class ShardLoop {
   bool asks_others() const { return shard_->transfers() > 0 || replayer_.under_way(); }
   bool drained() const;
 
-  const std::optional<LogFailure>& failure() const { return log_->failure(); }
   Shard& shard() { return *shard_; }
   Log& log() { return *log_; }
   const LoopStats& stats() const { return stats_; }
@@ -177,20 +178,22 @@ class ShardLoop {
   bool retry_held(Instant now);  // true: a held request or change was processed
   void hold(const Held& held);
   bool overtakes(const Request& request) const;
-  void take_change(ShardId from, ConfigChange& change);
-  void change_queue(ShardId from, ConfigChange& change);
   void decide(Request& request, Instant now);
   void append(Instant now);
   bool leaves_early(const Request& request, Instant now);
   void progress(Instant now);  // answers requests that became durable, or have rested
   void answer(Request& request);
   void give(Request& request);
-  void go_on_with_changes();
   void route(Request& request, ShardId target);
   void pass_on(Transfer& transfer);
+  void back_home(Request& request);
+
+  // shard_changes.cc
+  void take_change(ShardId from, ConfigChange& change);
+  void change_queue(ShardId from, ConfigChange& change);
   void announce(Request& request);
   void known(ConfigChange& change);
-  void back_home(Request& request);
+  void go_on_with_changes();
 
   // shard_upkeep.cc
   void share_memory();
@@ -205,6 +208,7 @@ class ShardLoop {
   void keep_for_replay(Instant now);
   void look_into_log(Request& request, Instant now);
   void replay(Instant now);
+  void fire_schedules(Instant now);
   void write_checkpoint(Instant now);
   void relocate(Instant now, bool idle);
 
@@ -226,6 +230,8 @@ class ShardLoop {
   std::uint64_t memory_max_;
   Effects effects_;
   Replayer replayer_;
+  Scheduler scheduler_;
+  std::vector<Request*> fired_;
   KeptForReplay kept_for_replay_;
   RingQueue<Request*> queued_;  // to apply in the next turn
   // Sends waiting for space in the log, and requests and changes that must not overtake them.

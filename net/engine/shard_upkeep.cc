@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of a turn that no request asked for: shares of the memory, checkpoints, relocation and
-// replay tasks.
+// The work of a turn that no request asked for: shares of the memory, checkpoints, relocation,
+// replay tasks and schedules.
 #include <algorithm>
 #include <utility>
 
@@ -34,8 +34,9 @@ void ShardLoop::share_memory() {
 
 void ShardLoop::keep_for_replay(Instant now) {
   if (MUTANT(forget_kept)) return;
-  const auto [kept, position] = kept_for_replay_.note(
-      {shard_->replay_retention(), shard_->replay_position()}, log_->appended(), log_->durable());
+  const auto [kept, position] =
+      kept_for_replay_.note({shard_->replays().retention(), shard_->replays().position()},
+                            log_->appended(), log_->durable());
   log_->keep_for_replay(kept == Duration{0} ? never : now - kept, position);
 }
 
@@ -52,7 +53,14 @@ void ShardLoop::look_into_log(Request& request, Instant now) {
 void ShardLoop::replay(Instant now) {
   if (Request* const request = replayer_.turn(now, effects_); request != nullptr)
     submit(*request, replayer_.target());
-  if (!log_->keeps_for_replay() && !replayer_.active()) shard_->rest_replays();
+  if (!log_->keeps_for_replay() && !replayer_.active()) shard_->replays().rest();
+}
+
+void ShardLoop::fire_schedules(Instant now) {
+  scheduler_.turn(now, fired_);
+  for (Request* const request : fired_)
+    submit(*request, request->op == Op::fan_out ? port_->self() : control_shard);
+  fired_.clear();
 }
 
 // Writes a checkpoint slice if one is due. During shutdown none is written: the remaining log is

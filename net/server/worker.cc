@@ -276,7 +276,7 @@ bool Worker::turn() {
   if (reaped > 0) now_ = std::max(now_, shared_->clock.now());  // no request began later
   phases_.end(TurnSpan::arrive);
   const bool worked = loop_->turn(now_, now_us_);
-  if (loop_->failure()) die(*loop_->failure());
+  if (loop_->log().failure()) die(*loop_->log().failure());
   phases_.begin(TurnSpan::leave);
   connections_->flush();
   wake_others();
@@ -300,7 +300,7 @@ void Worker::idle(bool worked) {
       idle_policy_.after({.now_us = now_us_,
                           .worked = worked,
                           .due = due <= now_ || connections_->handshakes_wait(),
-                          .writing = loop_->write_in_flight(),
+                          .writing = loop_->log().write_in_flight(),
                           .requests = loop_->stats().requests});
   if (next == IdlePolicy::Next::sleep) return sleep(due);
   phases_.begin(TurnSpan::submit);

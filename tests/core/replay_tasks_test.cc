@@ -45,7 +45,7 @@ class ReplayTasksTest : public testing::Test {
   }
   void end(QueueId queue) {
     Effects effects;
-    world_.shard().end_replay(queue, ReplayTask::Status::completed, Errc::ok, effects);
+    world_.shard().replays().end(queue, ReplayTask::Status::completed, Errc::ok, effects);
   }
   std::vector<ReplayTask> tasks(QueueId queue) {
     ask(Op::list_replays, queue);
@@ -60,7 +60,7 @@ class ReplayTasksTest : public testing::Test {
 
 TEST_F(ReplayTasksTest, NeedsAQueueThatRetainsItsMessages) {
   EXPECT_EQ(start(make("q", 0)), Errc::not_kept);
-  EXPECT_EQ(world_.shard().replay_under_way(), nullptr);
+  EXPECT_EQ(world_.shard().replays().under_way(), nullptr);
 }
 
 TEST_F(ReplayTasksTest, RunsAloneInItsSource) {
@@ -77,7 +77,7 @@ TEST_F(ReplayTasksTest, IsCancelledOnceAndByItsNumber) {
   EXPECT_EQ(cancel(queue, 1), Errc::no_such_task);
   ASSERT_EQ(start(queue), Errc::ok);
   Effects effects;
-  world_.shard().replayed(queue, {.position = 100, .sent = 7}, effects);
+  world_.shard().replays().replayed(queue, {.position = 100, .sent = 7}, effects);
   EXPECT_EQ(cancel(queue, 2), Errc::no_such_task);
   EXPECT_EQ(cancel(queue, 1), Errc::ok);
   EXPECT_EQ(params_.sent, 7u);
@@ -88,18 +88,18 @@ TEST_F(ReplayTasksTest, IsCancelledOnceAndByItsNumber) {
 TEST_F(ReplayTasksTest, AddsUpItsStepsAndHoldsTheLogFromItsPosition) {
   const QueueId queue = make("q");
   ASSERT_EQ(start(queue, {.position = 100, .end = 900}), Errc::ok);
-  EXPECT_EQ(world_.shard().replay_position(), 100u);
+  EXPECT_EQ(world_.shard().replays().position(), 100u);
   Effects effects;
-  world_.shard().replayed(queue, {.position = 300, .sent = 3, .unreadable = 64}, effects);
-  world_.shard().replayed(queue, {.position = 500, .sent = 4, .unreadable = 8}, effects);
-  EXPECT_EQ(world_.shard().replay_position(), 500u);
-  const ReplayTask* const task = world_.shard().replay_under_way();
+  world_.shard().replays().replayed(queue, {.position = 300, .sent = 3, .unreadable = 64}, effects);
+  world_.shard().replays().replayed(queue, {.position = 500, .sent = 4, .unreadable = 8}, effects);
+  EXPECT_EQ(world_.shard().replays().position(), 500u);
+  const ReplayTask* const task = world_.shard().replays().under_way();
   ASSERT_NE(task, nullptr);
   EXPECT_EQ(task->sent, 7u);
   EXPECT_EQ(task->unreadable, 72u);
   EXPECT_EQ(task->end, 900u);
   end(queue);
-  EXPECT_EQ(world_.shard().replay_position(), Shard::replay_none);
+  EXPECT_EQ(world_.shard().replays().position(), ReplayTasks::none);
 }
 
 TEST_F(ReplayTasksTest, SelectsNothingOlderThanTheRetentionAndNothingFromTheFuture) {
@@ -134,15 +134,15 @@ TEST_F(ReplayTasksTest, WaitsUntilTheTaskOfAnotherQueueEnds) {
   const QueueId first = make("first"), second = make("second");
   ASSERT_EQ(start(first), Errc::ok);
   ASSERT_EQ(start(second), Errc::ok);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(world_.shard().replay_under_way()->source, first);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(world_.shard().replays().under_way()->source, first);
   end(first);
-  EXPECT_EQ(world_.shard().replay_under_way()->source, second);
+  EXPECT_EQ(world_.shard().replays().under_way()->source, second);
 }
 
 TEST_F(ReplayTasksTest, HoldsTheLogFromTheLowestPositionOfAllTasks) {
   for (const LogPos position : {300u, 100u, 200u})
     ASSERT_EQ(start(make("q" + std::to_string(position)), {.position = position}), Errc::ok);
-  EXPECT_EQ(world_.shard().replay_position(), 100u);
+  EXPECT_EQ(world_.shard().replays().position(), 100u);
 }
 
 class ReplayLimit : public ReplayTasksTest {
@@ -174,7 +174,7 @@ TEST_F(ReplayLimit, ForgetsWhatHasEndedButForTheLastOfAQueue) {
 }
 
 TEST_F(ReplayLimit, KeepsTheLogAsLongAsOneOfItsQueuesWants) {
-  const auto wants = [this] { return world_.shard().replay_retention(); };
+  const auto wants = [this] { return world_.shard().replays().retention(); };
   const QueueId a = make("a"), b = make("b");
   EXPECT_EQ(wants(), seconds(3600));
   world_.set(a, {

@@ -27,7 +27,8 @@ class SendRequestsTest : public testing::Test {
   }
 
   ShardParts parts_;
-  SendRequests sends_{parts_.state, parts_.states, parts_.history, parts_.commits};
+  SendRequests sends_{parts_.state, parts_.states, parts_.history, parts_.commits,
+                      parts_.schedules};
   std::vector<SendEntry> entries_;
   Request request_;
 };

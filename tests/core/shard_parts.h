@@ -65,7 +65,9 @@ struct ShardParts {
   CommitQueue commits{state, polls, states, retention, pending};
   Transfers transfers{state, polls, states, commits};
   ReplayTasks replays{state};
-  DirectoryRequests directory_requests{state, polls, states, retention, reclaimer, replays};
+  Schedules schedules{state};
+  DirectoryRequests directory_requests{state,     polls,   states,   retention,
+                                       reclaimer, replays, schedules};
   Effects effects;
   std::uint32_t queues_made = 0;
 };

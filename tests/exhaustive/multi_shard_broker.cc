@@ -63,7 +63,7 @@ bool MultiShardBroker::turn(Instant now, std::uint64_t now_us) {
   for (Machine& machine : machines_) {
     worked |= machine.engine->loop().turn(now, now_us);
     machine.engine->loop().take_wakes();
-    if (machine.engine->loop().failure()) return false;
+    if (machine.engine->loop().log().failure()) return false;
   }
   return worked;
 }
@@ -76,7 +76,7 @@ Instant MultiShardBroker::next_deadline() {
 
 bool MultiShardBroker::failed() const {
   return std::ranges::any_of(
-      machines_, [](const Machine& m) { return m.engine->loop().failure().has_value(); });
+      machines_, [](const Machine& m) { return m.engine->loop().log().failure().has_value(); });
 }
 
 void MultiShardBroker::begin_drain() {

@@ -136,6 +136,14 @@ class Sum final : public RecordSink {
         [&](std::byte* out) { return encode_producers(out, part.queue, entries, stream); });
     CHECK(read.queue == part.queue && read.entries == entries);
   }
+  void again(const FiresRecord& part) {
+    const auto& entries = part.entries;
+    if (entries.size() > fires_max) return;
+    const auto read = written<FiresRecord>(fires_bytes_max(entries.size()), [&](std::byte* out) {
+      return encode_fires(out, part.queue, entries, stream);
+    });
+    CHECK(read.queue == part.queue && read.entries == entries);
+  }
   void again(const UnsettledTransferRecord& part) {
     CHECK(written<UnsettledTransferRecord>(unsettled_bytes, [&](std::byte* out) {
             return encode_unsettled(out, part, stream);

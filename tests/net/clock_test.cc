@@ -141,6 +141,7 @@ TEST(EngineClock, TheTimeOffCountsAfterTenMinutesWithoutAStep) {
   EXPECT_EQ(clock.now(), newest + milliseconds(1));
   EXPECT_EQ(clock.shift().wall(clock.now()).ms, dial.wall / 1000)
       << "what is told is right at once";
+  EXPECT_EQ(clock.wall_before_start(newest), newest) << "no step had come before";
   std::int64_t counted_us = 0;
   int s = 0;
   for (; s < 700 && counted_us == 0; ++s) {

@@ -272,8 +272,8 @@ TEST_F(ReplayTest, GoesWithItsQueue) {
   const std::uint64_t sent = count_of(target, one);
   run(1'000'000);
   EXPECT_EQ(count_of(target, one), sent);
-  EXPECT_EQ(world.loop(0).shard().replay_under_way(), nullptr);
-  EXPECT_EQ(world.loop(0).shard().replay_retention(), Duration{0});
+  EXPECT_EQ(world.loop(0).shard().replays().under_way(), nullptr);
+  EXPECT_EQ(world.loop(0).shard().replays().retention(), Duration{0});
 }
 
 TEST_F(ReplayTest, ARetentionThatIsOverLetsSegmentsGo) {

@@ -145,6 +145,9 @@ Start SimulatedBroker::start(std::int64_t jump_ms) {
     machine->port = std::make_unique<MeshPort>(*mesh_, machine->request_owner.home);
     machine->engine->begin(*machine->port, machine->request_owner);
     machine->engine->loop().filter_replays_with(make_filter);
+    if (schedules_ != nullptr)
+      machine->engine->loop().scheduler().read_with(
+          *schedules_, clock_->shift(), clock_->wall_before_start(machine->engine->alive_until()));
     machine->asleep = machine->drowsy = machine->kicked = machine->closed = false;
     machine->wake_at = UINT64_MAX;
     machine->stalled_until = 0;
@@ -425,8 +428,8 @@ bool SimulatedBroker::turn(std::uint32_t shard) {
   observer_->on_turn(turn);
   trace_->be_lenient(false);
   if (set_aside) return false;
-  if (machine.engine->loop().failure()) {
-    trace_->note("shard {}: {} failed", shard, machine.engine->loop().failure()->what);
+  if (machine.engine->loop().log().failure()) {
+    trace_->note("shard {}: {} failed", shard, machine.engine->loop().log().failure()->what);
     return false;
   }
   for (std::uint64_t wakes = machine.engine->loop().take_wakes(); wakes != 0; wakes &= wakes - 1) {

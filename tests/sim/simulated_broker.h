@@ -61,6 +61,9 @@ class SimulatedBroker {
   SimulatedBroker(const Plan& plan, Trace& trace, BrokerObserver& observer);
   ~SimulatedBroker();
 
+  // From the next start on, schedules run.
+  void run_schedules(const ScheduleReader& reader) { schedules_ = &reader; }
+
   // --- the broker ---
   // Opens the logs and recovers. If the result is not `up`, nothing is open and complaint() has the
   // reason.
@@ -220,6 +223,7 @@ class SimulatedBroker {
 
   Plan plan_;
   Trace* trace_;
+  const ScheduleReader* schedules_ = nullptr;
   BrokerObserver* observer_;
   Random random_;
   std::unique_ptr<SimDisk> root_;  // holds PAWL

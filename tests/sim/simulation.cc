@@ -75,7 +75,7 @@ void Simulation::run_some_turns() {
 bool Simulation::turn(std::uint32_t shard) {
   if (world_.turn(shard)) return true;
   if (in_trouble()) return false;
-  world_.loop(shard).failure() ? crash() : repair();
+  world_.loop(shard).log().failure() ? crash() : repair();
   return false;
 }
 

@@ -69,7 +69,7 @@ class OneShardBroker final : public RequestOwner {
   void turn(Duration after = milliseconds(1)) {
     now_ = now_ + after;
     engine_.loop().turn(now_, static_cast<std::uint64_t>(now_.ms) * 1000);
-    CHECK(!engine_.loop().failure(), "{}", engine_.loop().failure()->what);
+    CHECK(!engine_.loop().log().failure(), "{}", engine_.loop().log().failure()->what);
   }
   void run(Duration time) {
     for (const Instant end = now_ + time; now_ < end;) turn(milliseconds(10));

@@ -442,6 +442,10 @@ struct Seen final : RecordSink {
       types.insert(RecordType::producers);
       return;
     }
+    if (std::holds_alternative<FiresRecord>(record)) {
+      types.insert(RecordType::fires);
+      return;
+    }
     types.insert(static_cast<RecordType>(static_cast<std::size_t>(RecordType::index_entries) +
                                          record.index()));
   }

@@ -280,6 +280,13 @@ TEST(CheckpointRecords, PartsOfACheckpointComeBackAsTheyWere) {
           random.any() | 1, floor, random.instant(), {first, end, number}
       });
     }
+    FiresRecord fires{.queue = queue, .entries = {}};
+    std::uint32_t schedule = 0;
+    for (std::size_t n = random.below(fires_max + 1); n > 0; --n) {
+      schedule += 1 + static_cast<std::uint32_t>(random.below(1000));
+      const Fire fire{QueueId{schedule}, Instant{1 + static_cast<std::int64_t>(random.any() >> 2)}};
+      fires.entries.push_back({fire, 1 + random.below(1 << 20)});
+    }
     records_test::Bytes bytes;
     const auto add = [&](std::size_t used, std::size_t most) {
       EXPECT_LE(used, most);
@@ -296,9 +303,11 @@ TEST(CheckpointRecords, PartsOfACheckpointComeBackAsTheyWere) {
     add(encode_unsettled(bytes.at(), unsettled, stream), unsettled_bytes);
     add(encode_producers(bytes.at(), queue, producers.entries, stream),
         producers_bytes_max(producers.entries.size()));
+    add(encode_fires(bytes.at(), queue, fires.entries, stream),
+        fires_bytes_max(fires.entries.size()));
     records_test::Seen seen;
     ASSERT_TRUE(bytes.decode(seen));
-    ASSERT_EQ(seen.parts.size(), 6u);
+    ASSERT_EQ(seen.parts.size(), 7u);
     EXPECT_EQ(std::get<IndexEntriesRecord>(seen.parts[0]).entries, index_entries.entries);
     EXPECT_EQ(std::get<TrackedMessagesRecord>(seen.parts[1]).entries, tracked.entries);
     EXPECT_EQ(std::get<TrackedMessagesRecord>(seen.parts[1]).fifo, tracked.fifo);
@@ -306,6 +315,7 @@ TEST(CheckpointRecords, PartsOfACheckpointComeBackAsTheyWere) {
     EXPECT_EQ(std::get<DedupRecord>(seen.parts[3]).entries, dedup.entries);
     EXPECT_EQ(std::get<UnsettledTransferRecord>(seen.parts[4]), unsettled);
     EXPECT_EQ(std::get<ProducersRecord>(seen.parts[5]).entries, producers.entries);
+    EXPECT_EQ(std::get<FiresRecord>(seen.parts[6]).entries, fires.entries);
   }
 }
 

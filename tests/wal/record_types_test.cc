@@ -30,6 +30,7 @@ TEST(RecordTypes, TheirNumbersNeverChange) {
       {RecordType::producers,          18},
       {RecordType::fan_out,            19},
       {RecordType::number,             20},
+      {RecordType::fires,              21},
   };
   for (const auto& [type, number] : numbers) EXPECT_EQ(static_cast<int>(type), number);
   EXPECT_EQ(static_cast<std::size_t>(last_record_type), std::size(numbers) + 1) << "17 is reserved";

@@ -45,6 +45,9 @@ TEST(SendRecords, ASendComesBackWithEveryPart) {
       record.time_to_live =
           Duration{1 + static_cast<std::int64_t>(random.any() % time_to_live_max.ms)};
     if (random.chance()) content.reason = DeadLetterReason::expired;
+    if (random.chance())
+      record.fire = {QueueId{static_cast<std::uint32_t>(random.any()) | 1},
+                     Instant{1 + static_cast<std::int64_t>(random.any() >> 2)}};
     if (random.chance()) {
       record.carried.from = {ShardId{static_cast<std::uint8_t>(random.any())},
                              QueueId{static_cast<std::uint32_t>(random.any())},
@@ -81,6 +84,7 @@ TEST(SendRecords, ASendComesBackWithEveryPart) {
     EXPECT_EQ(got.head.own_delay, record.own_delay);
     EXPECT_EQ(got.head.time_to_live, record.time_to_live);
     EXPECT_EQ(got.head.content.reason, content.reason);
+    EXPECT_EQ(got.head.fire, record.fire);
     EXPECT_EQ(got.head.carried, record.carried);
     EXPECT_EQ(got.head.queue, record.queue);
     EXPECT_EQ(got.head.seq, record.seq);

@@ -29,7 +29,7 @@ class Printer final : public RecordSink {
  public:
   void send(const StoredMessage& message, std::size_t) override {
     fmt::print(
-        "  send    queue {} seq {} body {} B attributes {} B sent {}{}{}{}{}{}\n",
+        "  send    queue {} seq {} body {} B attributes {} B sent {}{}{}{}{}{}{}\n",
         raw(message.queue), message.seq, message.content.body.size(),
         message.content.attributes.size(), message.sent.ms,
         message.deliver_at == message.sent ? ""
@@ -43,6 +43,9 @@ class Printer final : public RecordSink {
         message.producer.id == 0 ? ""
                                  : fmt::format(" producer {:016x} sequence {}", message.producer.id,
                                                message.producer.sequence),
+        message.fire.schedule == QueueId::none
+            ? ""
+            : fmt::format(" schedule {} fire {}", raw(message.fire.schedule), message.fire.at.ms),
         message.relocated ? " relocated" : "");
   }
   void receive(const ReceiveRecord& record) override {
@@ -117,6 +120,11 @@ class Printer final : public RecordSink {
       fmt::print("  producer queue {} id {:016x} floor {} accepted {} to {} seq {} sent {}\n",
                  raw(record.queue), entry.id, entry.floor, entry.run.first, entry.run.end,
                  entry.run.seq, entry.sent.ms);
+  }
+  static void print(const FiresRecord& record) {
+    for (const Fires::Entry& entry : record.entries)
+      fmt::print("  fires   queue {} schedule {} at {} seq {}\n", raw(record.queue),
+                 raw(entry.fire.schedule), entry.fire.at.ms, entry.seq);
   }
   static void print(const UnsettledTransferRecord& record) {
     fmt::print("  arrived queue {} from shard {} queue {} seq {}\n", raw(record.queue),

@@ -179,6 +179,26 @@ void read_producers(Decoder& in, RecordSink& sink) {
   if (in.done()) sink.checkpoint(record);
 }
 
+void read_fires(Decoder& in, RecordSink& sink) {
+  FiresRecord record;
+  record.queue = QueueId{in.fixed<std::uint32_t>()};
+  const auto count = in.fixed<std::uint32_t>();
+  std::uint64_t schedule = 0, at = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint64_t step = in.varint();
+    schedule += step;
+    if (step == 0 || !std::in_range<std::uint32_t>(schedule)) return in.fail();
+    Fires::Entry entry;
+    entry.fire.schedule = QueueId{static_cast<std::uint32_t>(schedule)};
+    entry.fire.at = instant(at = in.delta(at));
+    entry.seq = in.varint();
+    if (!in.ok() || entry.fire.at.ms <= 0 || entry.seq == 0 || entry.seq > seq_max)
+      return in.fail();
+    record.entries.push_back(entry);
+  }
+  if (in.done()) sink.checkpoint(record);
+}
+
 }  // namespace
 
 std::size_t index_entries_bytes_max(std::size_t entries) {
@@ -303,6 +323,28 @@ std::size_t encode_producers(std::byte* out, QueueId queue,
   return to.finish(RecordType::producers, 0, stream);
 }
 
+std::size_t fires_bytes_max(std::size_t entries) {
+  return align_record(run_bytes + entries * 3 * varint_bytes_max);
+}
+
+std::size_t encode_fires(std::byte* out, QueueId queue, std::span<const Fires::Entry> entries,
+                         std::uint64_t stream) {
+  CHECK(entries.size() <= fires_max, "{}", entries.size());
+  Encoder to(out);
+  to.fixed(raw(queue));
+  to.fixed(static_cast<std::uint32_t>(entries.size()));
+  std::uint32_t schedule = 0;
+  std::uint64_t at = 0;
+  for (const Fires::Entry& entry : entries) {
+    CHECK(raw(entry.fire.schedule) > schedule, "schedule {} after {}", raw(entry.fire.schedule),
+          schedule);
+    to.varint(raw(entry.fire.schedule) - std::exchange(schedule, raw(entry.fire.schedule)));
+    to.delta(bits(entry.fire.at), std::exchange(at, bits(entry.fire.at)));
+    to.varint(entry.seq);
+  }
+  return to.finish(RecordType::fires, 0, stream);
+}
+
 std::size_t encode_unsettled(std::byte* out, const UnsettledTransferRecord& record,
                              std::uint64_t stream) {
   Encoder to(out);
@@ -357,6 +399,9 @@ Result<void> read_checkpoint_record(RecordType type, std::uint16_t fields, Decod
       return {};
     case RecordType::producers:
       read_producers(in, sink);
+      return {};
+    case RecordType::fires:
+      read_fires(in, sink);
       return {};
     default:
       return fail(Errc::version, "record type");

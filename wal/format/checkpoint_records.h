@@ -27,6 +27,7 @@ inline constexpr std::size_t times_max = 256;  // buckets and aged arrivals toge
 inline constexpr std::size_t dedup_max = 256;
 inline constexpr std::size_t segments_max = 256;
 inline constexpr std::size_t producers_max = 128;
+inline constexpr std::size_t fires_max = 256;
 
 // The largest size of a record with `entries` entries.
 std::size_t index_entries_bytes_max(std::size_t entries);
@@ -35,6 +36,7 @@ std::size_t times_bytes_max(std::size_t entries);
 std::size_t dedup_bytes_max(std::size_t entries);
 std::size_t segments_bytes_max(std::size_t entries);
 std::size_t producers_bytes_max(std::size_t entries);
+std::size_t fires_bytes_max(std::size_t entries);
 inline constexpr std::size_t unsettled_bytes = 32;
 
 // The encoders write to `out`, which has the size from above, and return the bytes used, aligned.
@@ -50,6 +52,8 @@ std::size_t encode_dedup(std::byte* out, QueueId queue, std::span<const Dedup::E
                          std::uint64_t stream);
 std::size_t encode_producers(std::byte* out, QueueId queue,
                              std::span<const Producers::Entry> entries, std::uint64_t stream);
+std::size_t encode_fires(std::byte* out, QueueId queue, std::span<const Fires::Entry> entries,
+                         std::uint64_t stream);
 std::size_t encode_unsettled(std::byte* out, const UnsettledTransferRecord& record,
                              std::uint64_t stream);
 // `run` is in rising order of number.

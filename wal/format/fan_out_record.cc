@@ -19,7 +19,8 @@ constexpr std::size_t entry_bytes_max = FanOut::entry_bytes(whole_layout);
 
 // The part that the messages of a run share; the entries have the rest.
 SendRecord common_of(const SendRecord& first) {
-  return {.sent = first.sent, .deliver_at = first.sent, .content = first.content};
+  return {
+      .sent = first.sent, .deliver_at = first.sent, .content = first.content, .fire = first.fire};
 }
 
 // The most messages that may share the content in one record of `bytes_max`.
@@ -55,7 +56,7 @@ std::size_t sharing(std::span<const SendRecord> sends, std::size_t bytes_max) {
   const std::size_t max = std::min(sends.size(), messages_max(first, bytes_max));
   std::size_t n = 1;
   while (n < max && sends[n].content == first.content && sends[n].sent == first.sent &&
-         sends[n].queue > sends[n - 1].queue && may_share(sends[n]))
+         sends[n].fire == first.fire && sends[n].queue > sends[n - 1].queue && may_share(sends[n]))
     ++n;
   return n;
 }

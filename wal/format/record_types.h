@@ -22,7 +22,7 @@ namespace pawl {
 
 inline constexpr std::size_t record_bytes_max =
     (1 << 20) + (1 << 18);                               // 1 MiB body + attributes, ids, headers
-inline constexpr std::size_t send_head_bytes_max = 216;  // a SEND without its texts
+inline constexpr std::size_t send_head_bytes_max = 232;  // a SEND without its texts
 inline constexpr std::size_t origin_bytes_max = 256;     // the name of a dead letter's first queue
 inline constexpr std::size_t batch_max = 128;
 
@@ -48,9 +48,10 @@ enum class RecordType : std::uint8_t {
   producers = 18,  // of a checkpoint only
   fan_out = 19,    // of turns: wal/format/fan_out_record.h
   number = 20,     // of turns
+  fires = 21,      // of a checkpoint only
 };
 inline constexpr std::uint8_t reserved_record_type = 17;  // for LEASE: FORMAT.md
-inline constexpr RecordType last_record_type = RecordType::number;
+inline constexpr RecordType last_record_type = RecordType::fires;
 
 // Bits of a SEND's `fields`: the optional parts present, in this order. Parts outside known_fields
 // have a fixed place and size, but this version neither writes nor reads them.
@@ -83,6 +84,7 @@ enum class SendExtension : std::uint16_t {
   delivery_time = 4,       // u8: bits below
   time_to_live = 5,        // ms u32: SendRecord::time_to_live
   dead_letter_reason = 6,  // u8: Content::reason
+  fire = 7,                // Fire: schedule u32, time i64 ms
 };
 // The bits of a delivery_time: SendRecord::aged_apart, own_delay.
 inline constexpr std::uint8_t time_aged_apart = 1 << 0;
@@ -161,6 +163,7 @@ struct StoredMessage {
   ProducerKey producer;
   bool aged_apart = false, own_delay = false;  // of SendRecord
   Duration time_to_live{0};
+  Fire fire;
   // The number of an unknown critical extension, or 0; the count of skipped extensions.
   std::uint16_t unknown_extension = 0;
   std::uint16_t passed_over = 0;

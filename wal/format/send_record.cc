@@ -18,8 +18,9 @@ constexpr std::size_t receive_state_bytes = 4 + 4 + 8 + 8;
 constexpr std::size_t from_bytes = 1 + 4 + 6 + 8 + 4;
 constexpr std::size_t extension_head_bytes = 2 + 2;
 constexpr std::size_t producer_bytes = 8 + 8;
+constexpr std::size_t fire_bytes = 4 + 8;
 constexpr std::size_t extensions_bytes_max =
-    2 + 6 * extension_head_bytes + producer_bytes + sizeof(MessageId) + 1 + 4 + 1;
+    2 + 7 * extension_head_bytes + producer_bytes + sizeof(MessageId) + 1 + 4 + 1 + fire_bytes;
 
 bool has_delivery_time(const SendRecord& record) { return record.aged_apart || record.own_delay; }
 bool enveloped(const SendRecord& record) { return record.subscription != MessageId{}; }
@@ -31,6 +32,7 @@ std::size_t extensions_length(const SendRecord& record, bool in_envelope) {
          (has_delivery_time(record) ? extension_head_bytes + 1 : 0) +
          (record.time_to_live.ms != 0 ? extension_head_bytes + 4 : 0) +
          (record.content->reason != DeadLetterReason::none ? extension_head_bytes + 1 : 0) +
+         (record.fire.schedule != QueueId::none ? extension_head_bytes + fire_bytes : 0) +
          (in_envelope
               ? extension_head_bytes + sizeof(MessageId) + record.content->notification.size()
               : 0);
@@ -65,6 +67,11 @@ void write_extensions(Encoder& to, const SendRecord& record, bool in_envelope) {
     head(SendExtension::dead_letter_reason, 1);
     to.fixed(static_cast<std::uint8_t>(content.reason));
   }
+  if (record.fire.schedule != QueueId::none) {
+    head(SendExtension::fire, fire_bytes);
+    to.fixed(raw(record.fire.schedule));
+    to.fixed(record.fire.at.ms);
+  }
   if (!in_envelope) return;
   head(SendExtension::notification, sizeof(MessageId) + content.notification.size());
   to.fixed(record.subscription);
@@ -98,6 +105,12 @@ void read_extensions(Decoder& in, StoredMessage& message) {
                bytes.size() == 1) {
       message.content.reason = DeadLetterReason{Decoder(bytes).fixed<std::uint8_t>()};
       if (message.content.reason != DeadLetterReason::expired) all.fail();
+    } else if (static_cast<SendExtension>(number) == SendExtension::fire &&
+               bytes.size() == fire_bytes) {
+      Decoder fire(bytes);
+      message.fire.schedule = QueueId{fire.fixed<std::uint32_t>()};
+      message.fire.at = Instant{fire.fixed<std::int64_t>()};
+      if (message.fire.schedule == QueueId::none || message.fire.at.ms <= 0) all.fail();
     } else if (static_cast<SendExtension>(number) == SendExtension::notification) {
       Decoder text(bytes);
       message.content.subscription.high = text.fixed<std::uint64_t>();

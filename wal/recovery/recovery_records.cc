@@ -31,7 +31,8 @@ void Recovery::send(const StoredMessage& message, std::size_t offset) {
                           {},
                           message.aged_apart,
                           message.own_delay,
-                          message.time_to_live};
+                          message.time_to_live,
+                          message.fire};
   log_->image_.hold(record.position);
   log_->pool_.add_send(geometry_.segment_of(record.position), bytes, record.relocated);
   sink_.send(record, freed_);

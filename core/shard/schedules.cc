@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/shard/schedules.h"
+
+#include "core/base/check.h"
+#include "core/base/mutant.h"
+
+namespace pawl {
+
+void Schedules::changed(QueueId schedule) {
+  CHECK(schedule != QueueId::none);
+  changed_.push_back(schedule);
+  state_.arm(ShardPart::schedules);
+}
+
+void Schedules::note(Queue& queue, const Fire& fire, Seq seq) {
+  if (!queue.fires) queue.fires = std::make_unique<Fires>(state_.fires_bytes.write());
+  if (!MUTANT(forget_fire)) queue.fires->note(fire, seq);
+}
+
+const Fires::Entry* Schedules::find(QueueId schedule, QueueId queue) const {
+  const Queue* const found = state_.existing_queue(raw(queue));
+  return found == nullptr || !found->fires ? nullptr : found->fires->newest(schedule);
+}
+
+Instant Schedules::newest(QueueId schedule, QueueId queue) const {
+  const Fires::Entry* const entry = find(schedule, queue);
+  return entry == nullptr ? Instant{} : entry->fire.at;
+}
+
+bool Schedules::is_there(QueueId schedule, QueueId queue) const {
+  const Fires::Entry* const entry = find(schedule, queue);
+  if (entry == nullptr) return false;
+  CHECK(entry->seq != 0 && entry->seq < seq_max, "seq {}", entry->seq);
+  return !state_.existing_queue(raw(queue))->is_gone(entry->seq);
+}
+
+}  // namespace pawl

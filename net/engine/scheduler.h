@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scheduler: sends the messages of schedules to the queues of its shard, as requests of its own.
+//
+//   changed --read--> waits for its next fire --due--> sent --answered--> waits for the next
+//                                        ^               \--refused--> tried again
+//                                        \----- no message: overlap, missed, no target here
+//
+// Every shard follows all schedules, so that each fire reaches the queues of all shards. A schedule
+// that is deleted after its last fire is deleted by the control shard, missed_after later.
+//
+// A fire that the server missed is made up for as the schedule's CatchUp says. A fire is never sent
+// twice to a queue: core/queue/fires.h.
+//
+// Units:  Instant: `now` is engine time; fires are wall time.
+// Limits: rows_a_turn schedules read, steps_a_turn missed fires passed over and under_way_max
+//         messages at a time.
+// Errors: a temporary refusal is tried again after a second. The fire for a queue that can never
+//         take it is counted as failed.
+// Owner:  the shard loop.
+// Source: core/queue/schedule.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/base/time_shift.h"
+#include "core/queue/schedule.h"
+#include "core/shard/shard.h"
+
+namespace pawl {
+
+struct ScheduleStats {
+  std::uint64_t schedules = 0;  // now
+  std::uint64_t sent = 0;       // messages
+  std::uint64_t failed = 0;     // messages that their queue can never take
+  std::uint64_t missed = 0;     // fires left out by the schedule's CatchUp
+  std::uint64_t overlapped = 0;
+  std::int64_t late_ms_max = 0;  // of a fire that was not missed
+};
+
+class Scheduler {
+ public:
+  static constexpr std::size_t rows_a_turn = 256;
+  static constexpr std::size_t steps_a_turn = 512;
+  static constexpr std::size_t under_way_max = 256;
+  static constexpr Duration refused_pause = seconds(1);
+  // The server may have ended before it sent the fires of this time.
+  static constexpr Duration unsure_before_end = seconds(5);
+  // The wall clock may step while the shard sleeps: it looks so often.
+  static constexpr Duration clock_look = seconds(10);
+
+  explicit Scheduler(Shard& shard) : shard_(shard) {}
+  // Without a reader no schedule can be read.
+  // The server was alive before its start until `alive_until`, wall time: see base_of().
+  void read_with(const ScheduleReader& reader, const TimeShift& shift, Instant alive_until) {
+    reader_ = &reader;
+    shift_ = &shift;
+    alive_until_ = alive_until;
+  }
+
+  // Adds the requests to submit: a fan_out to this shard, a delete_queue to the control shard.
+  void turn(Instant now, std::vector<Request*>& out);
+  bool owns(const Request& request) const {
+    return request.fire.schedule != QueueId::none && request.owner == this;
+  }
+  void on_response(Request& request);
+
+  // The next engine time at which turn() has work if nothing else happens; Instant{0}: at once.
+  Instant next_due(Instant now) const;
+  bool under_way() const { return under_way_ > 0; }
+  // The server is stopping: nothing more is sent.
+  void stop() { stopping_ = true; }
+  const ScheduleStats& stats() const { return stats_; }
+
+ private:
+  struct Row {
+    Instant due = never;
+    std::uint32_t left = 0;  // messages of the present fire without an answer
+    bool changed = false;    // it is read again when these are answered
+    bool deletes = false;    // `due` is the time to delete the schedule
+  };
+  struct Message {
+    FiredMessage content;
+    SendEntry entry;
+    Request request;
+    Instant again;  // refused: when it is tried again
+  };
+
+  // One schedule.
+  void read(QueueId id, Instant wall);
+  void plan(QueueId id, Row& row, Instant due);
+  void go_on(const QueueConfig& config, const ScheduleTerms& terms, Row& row, Instant base,
+             Instant wall);
+  Instant base_of(const QueueConfig& config, const ScheduleTerms& terms) const;
+  const ConfigPtr* find_queue(const ScheduleTerms& terms) const;
+  // One fire.
+  void take(QueueId id, Instant wall, std::size_t& steps, std::vector<Request*>& out);
+  bool catch_up(const QueueConfig& config, const ScheduleTerms& terms, Row& row, Instant wall,
+                std::size_t& steps);
+  void fire(const QueueConfig& config, const ScheduleTerms& terms, Row& row, Instant wall,
+            std::vector<Request*>& out);
+  void submit(Message& message, std::vector<Request*>& out);
+  void ask_to_delete(QueueId id, Row& row, std::vector<Request*>& out);
+  // Responses.
+  void settle(Message& message, Instant wall);
+  void try_again(Instant wall, std::vector<Request*>& out);
+  void finish(Message& message, Instant wall);
+
+  Shard& shard_;
+  const ScheduleReader* reader_ = nullptr;
+  const TimeShift* shift_ = &no_shift;
+  Instant alive_until_;
+  std::deque<QueueId> unread_;  // changed schedules
+  std::unordered_map<QueueId, Row> rows_;
+  std::set<std::pair<Instant, QueueId>> due_;
+  std::unordered_map<const Request*, std::unique_ptr<Message>> messages_;
+  std::vector<Message*> answered_, refused_;
+  std::size_t under_way_ = 0;
+  bool stopping_ = false;
+  ScheduleStats stats_;
+};
+
+}  // namespace pawl
