@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/queue/groups.h"
 
+#include <algorithm>
+
 #include "core/base/check.h"
+#include "core/base/mutant.h"
 
 namespace pawl {
 
@@ -39,7 +42,7 @@ bool Groups::join(std::uint32_t slot, const TextKey& name) {
   Group& group = groups_[row];
   ++group.messages;
   (*slots_)[slot].group = row;
-  if (fifo_) {
+  if (fifo_ && has_place((*slots_)[slot])) {
     link({group.first, group.last}, slot);
     refresh(row);
   }
@@ -51,7 +54,7 @@ void Groups::leave(std::uint32_t slot) {
   const std::uint32_t row = s.group;
   Group& group = groups_[row];
   CHECK(group.messages > 0, "group {} is empty", row);
-  if (fifo_) unlink({group.first, group.last}, slot);
+  if (fifo_ && is_linked(group, slot)) unlink({group.first, group.last}, slot);
   s.group = 0;
   if (--group.messages == 0) {
     drop(row);
@@ -75,6 +78,9 @@ void Groups::changed(std::uint32_t slot, Slot::State before) {
     --visible_;
   }
   if (s.state == State::visible) ++visible_;
+  if (passes_ && s.state != State::free && has_place(s) != is_linked(group, slot)) {
+    has_place(s) ? link({group.first, group.last}, slot) : unlink({group.first, group.last}, slot);
+  }
   if (!fifo_) {
     if (before == State::visible) unlink(list_of(group, s), slot);
     if (s.state == State::visible) {
@@ -85,15 +91,49 @@ void Groups::changed(std::uint32_t slot, Slot::State before) {
   refresh(s.group);
 }
 
-// Links in order of number, searching from the end: new messages come last. Recovery may bring them
-// in another order.
+bool Groups::is_linked(const Group& group, std::uint32_t slot) const {
+  return (*slots_)[slot].prev_in_group != 0 || group.first == slot;
+}
+
+// FIFO: the message has its place before the other one.
+bool Groups::precedes(const Slot& slot, const Slot& other) const {
+  if (!passes_ || MUTANT(forget_place)) return slot.seq < other.seq;
+  if ((slot.nonce != 0) != (other.nonce != 0)) return slot.nonce != 0;
+  if (slot.nonce == 0 && slot.deadline != other.deadline) return slot.deadline < other.deadline;
+  return slot.seq < other.seq;
+}
+
+// The places follow from the states alone, so they are the same after a restart.
+void Groups::order(std::span<std::uint32_t> slots, bool passes) {
+  CHECK(fifo_, "groups of a standard queue have no order");
+  CHECK(slots.size() >= groups_.taken(), "{} messages in {} groups", slots.size(), groups_.taken());
+  for (const std::uint32_t slot : slots) {
+    Group& group = groups_[(*slots_)[slot].group];
+    if (is_linked(group, slot)) unlink({group.first, group.last}, slot);
+  }
+  passes_ = passes;
+  std::ranges::sort(slots, [&](std::uint32_t a, std::uint32_t b) {
+    return precedes((*slots_)[a], (*slots_)[b]);
+  });
+  for (const std::uint32_t slot : slots) {
+    Group& group = groups_[(*slots_)[slot].group];
+    if (has_place((*slots_)[slot])) link({group.first, group.last}, slot);
+  }
+  for (const std::uint32_t slot : slots) refresh((*slots_)[slot].group);
+}
+
+// Links in order, searching from the end: new messages come last. Recovery may bring them in
+// another order, and a timer may be late. A message that moves away keeps its place.
 void Groups::link(List list, std::uint32_t slot) {
   Slot& s = (*slots_)[slot];
   CHECK(s.prev_in_group == 0 && s.next_in_group == 0 && list.last != slot, "slot {} is linked",
         slot);
   CHECK((list.first == 0) == (list.last == 0), "from {} to {}", list.first, list.last);
   std::uint32_t prev = list.last;
-  while (prev != 0 && fifo_ && (*slots_)[prev].seq > s.seq) prev = (*slots_)[prev].prev_in_group;
+  const auto follows = [&](const Slot& other) {
+    return precedes(s, other) && (!passes_ || other.state == Slot::State::visible);
+  };
+  while (prev != 0 && fifo_ && follows((*slots_)[prev])) prev = (*slots_)[prev].prev_in_group;
   const std::uint32_t next = prev != 0 ? (*slots_)[prev].next_in_group : list.first;
   s.prev_in_group = prev;
   s.next_in_group = next;

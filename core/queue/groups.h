@@ -4,6 +4,12 @@
 // FIFO: a group is the list of all its messages, in order. It is ready while its first message is
 // visible. Messages are delivered from the front, up to the first one that is not visible. So a
 // group with an in-flight message at its front waits, and a message that returns early goes first.
+// Order is by number.
+//
+// FIFO with x-fifo-delay=pass: a message that was never delivered is not in the list while it is
+// delayed or not durable. Then it comes behind all that were delivered, in order of the time at
+// which it became visible. No receive delivers a message behind one of a higher number, which has
+// passed it. So those that were delivered are in order of their numbers, as after a restart.
 //
 // Standard: a group is the visible messages of one tenant, returned messages apart from those never
 // received. Tenants take turns. A noisy tenant has 30 messages in flight and over a tenth of all in
@@ -11,7 +17,7 @@
 // in flight first. At most nine tenants can be noisy at a time, so skipping them is short.
 //
 // Ready groups are a list in the order they became ready: a served group goes to the end. No cost
-// here depends on the number of groups or messages.
+// here depends on the number of groups or messages, except that of order().
 //
 // Limits: some 80 bytes and a hash entry a group, in blocks of 64, the first of 8; a group without
 //         messages is freed.
@@ -20,6 +26,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "core/base/ids.h"
 #include "core/base/usage.h"
@@ -52,7 +59,11 @@ class Groups {
   }
 
   bool is_fifo() const { return fifo_; }
-  // Adds a message that is not visible to the group; in a FIFO queue by its number. False: full.
+  // FIFO: delayed messages do not hold their groups.
+  bool passes() const { return passes_; }
+  // FIFO: with a new value of passes(). `slots`: all messages of the groups, in any order.
+  void order(std::span<std::uint32_t> slots, bool passes);
+  // Adds a message that is not visible to the group. False: full.
   bool join(std::uint32_t slot, const TextKey& name);
   // The message's state has changed.
   void changed(std::uint32_t slot, Slot::State before);
@@ -95,6 +106,13 @@ class Groups {
   std::uint32_t find(const TextKey& name) const;
   std::uint32_t make(const TextKey& name);
   void drop(std::uint32_t row);
+  bool is_linked(const Group& group, std::uint32_t slot) const;
+  bool precedes(const Slot& slot, const Slot& other) const;
+  // FIFO: it has a place in the list.
+  bool has_place(const Slot& slot) const {
+    const bool waits = slot.state == Slot::State::sent || slot.state == Slot::State::delayed;
+    return !passes_ || !waits || slot.nonce != 0;
+  }
   void link(List list, std::uint32_t slot);
   void unlink(List list, std::uint32_t slot);
   void refresh(std::uint32_t row);
@@ -105,7 +123,7 @@ class Groups {
 
   Slab<Slot>* slots_;
   UsageCounter usage_;
-  bool fifo_;
+  bool fifo_, passes_ = false;
   Slab<Group, 64, 8> groups_{groups_max};
   HashIndex index_;
   std::uint32_t first_ready_ = 0, last_ready_ = 0;

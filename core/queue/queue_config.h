@@ -50,6 +50,7 @@ enum class Attribute : std::uint8_t {
   dlq_on_expiry = 22,      // 0 or 1
   retention_from = 23,     // a RetentionFrom
   max_retention = 24,      // seconds; 0: SQS's 14 days
+  fifo_delay = 25,         // FIFO: a FifoDelay
   // texts
   policy = 32,
   redrive_policy = 33,
@@ -64,7 +65,7 @@ enum class Attribute : std::uint8_t {
   backoff_plan = 40,  // of x-retry-backoff: core/queue/retry_backoff.h
   schedule = 41,      // the definition of a schedule, in the format of proto/scheduler/schedule.h
 };
-inline constexpr std::size_t number_attributes = 25;
+inline constexpr std::size_t number_attributes = 26;
 constexpr bool is_text(Attribute a) { return static_cast<std::uint8_t>(a) >= 32; }
 
 inline constexpr Duration dedup_window = seconds(300);
@@ -94,6 +95,11 @@ inline constexpr std::array<std::string_view, 3> attribute_channel_words = {"sys
 // does, or from its move.
 enum class RetentionFrom : std::int64_t { send = 0, move = 1 };
 inline constexpr std::array<std::string_view, 3> retention_from_words = {"send", "move"};
+
+// A delayed message of a FIFO queue that was never delivered: its group waits for it, or messages
+// of the group that become visible earlier pass it.
+enum class FifoDelay : std::int64_t { block = 0, pass = 1 };
+inline constexpr std::array<std::string_view, 3> fifo_delay_words = {"block", "pass"};
 
 inline constexpr Duration delay_max_default = seconds(900);
 inline constexpr Duration visibility_max_default = seconds(12 * 3600);
@@ -147,7 +153,7 @@ struct QueueConfig {
   Instant created;
   Instant modified;
   std::array<std::int32_t, number_attributes> numbers{
-      0, 1'048'576, 345'600, 0, 30, -1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+      0, 1'048'576, 345'600, 0, 30, -1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   std::int64_t scope_since_ms = 0;  // Attribute::deduplication_scope_since, which needs 64 bits
   std::vector<std::pair<Attribute, std::string>> texts;  // sorted, set attributes only
   Tags tags;
@@ -208,6 +214,10 @@ struct QueueConfig {
   }
   bool moves_expired() const { return number(Attribute::dlq_on_expiry) == 1; }
   RetentionFrom retention_from() const { return RetentionFrom{number(Attribute::retention_from)}; }
+  // Delayed messages do not hold their groups.
+  bool passes_delayed() const {
+    return FifoDelay{number(Attribute::fifo_delay)} == FifoDelay::pass;
+  }
   DeadLetterAt dead_letter_at() const { return DeadLetterAt{number(Attribute::dead_letter_at)}; }
   // The end of a visibility timeout may do more than make the message visible.
   bool acts_at_lease_end() const {

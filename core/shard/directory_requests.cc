@@ -135,6 +135,7 @@ void DirectoryRequests::put_config(const ConfigPtr& config, Instant now) {
   retention_.arm_retention(queue);
   if (config->is_fifo() && config->delay() != before->delay() && !MUTANT(forget_delay_anew))
     states_.delay_anew(queue, now);
+  states_.order_groups(queue);
   polls_.want_match(queue);  // what was a dead letter may not be one any more
 }
 

@@ -143,9 +143,9 @@ bool MessageStates::join_group(Queue& queue, std::uint32_t row, const Content& c
 }
 
 Groups& MessageStates::groups_of(Queue& queue, bool fifo) {
-  if (!queue.groups)
-    queue.groups =
-        std::make_unique<Groups>(state_.slots.write(), fifo, state_.groups_bytes.write());
+  if (queue.groups) return *queue.groups;
+  queue.groups = std::make_unique<Groups>(state_.slots.write(), fifo, state_.groups_bytes.write());
+  if (fifo && queue.config != nullptr) queue.groups->order({}, queue.config->passes_delayed());
   return *queue.groups;
 }
 
@@ -327,6 +327,7 @@ Instant MessageStates::delay_end(const Queue& queue, const Slot& slot) {
 
 // A FIFO queue's new delay also holds for the messages in it that were never received.
 void MessageStates::delay_anew(Queue& queue, Instant now) {
+  order_groups(queue, false);  // places by time are taken once, at the end
   queue.index.for_each([&](Seq, IndexEntry indexed) {
     if (!indexed.is_slot()) return;
     Slot& slot = state_.slot(indexed.slot());
@@ -342,8 +343,23 @@ void MessageStates::delay_anew(Queue& queue, Instant now) {
     } else if (slot.state == State::delayed) {
       slot.deadline = slot.life_ahead().ms == 0 ? deadline : now;  // it begins to live
       show(queue, indexed.slot());
+    } else if (waits && queue.config->passes_delayed() && slot.deadline != deadline) {
+      change_state(queue, indexed.slot(), State::delayed);
+      slot.deadline = deadline;  // as after a restart
+      show(queue, indexed.slot());
     }
   });
+  order_groups(queue);
+}
+
+void MessageStates::order_groups(Queue& queue, bool passes) {
+  if (!queue.groups || queue.groups->passes() == passes) return;
+  std::vector<std::uint32_t> rows;
+  queue.index.for_each([&](Seq seq, IndexEntry indexed) {
+    CHECK(indexed.is_slot(), "seq {} of a FIFO queue has no slot", seq);
+    rows.push_back(indexed.slot());
+  });
+  queue.groups->order(rows, passes);
 }
 
 // --- messages set aside ---

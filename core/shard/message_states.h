@@ -71,6 +71,8 @@ class MessageStates {
   static Instant delay_end(const Queue& queue, const Slot& slot);
   // A FIFO queue's new delay also applies to the messages in it that were never received.
   void delay_anew(Queue& queue, Instant now);
+  // Each message of a FIFO queue takes its place by the queue's x-fifo-delay.
+  void order_groups(Queue& queue) { order_groups(queue, queue.config->passes_delayed()); }
 
   // --- messages set aside: their bodies cannot be read ---
   void set_aside(QueueId queue, Seq seq);
@@ -99,6 +101,7 @@ class MessageStates {
   void record(const Slot& slot, Effects& effects) const;
 
  private:
+  void order_groups(Queue& queue, bool passes);
   bool join_group(Queue& queue, std::uint32_t row, const Content& content);
   std::uint32_t break_out(Queue& queue, IndexEntry indexed);
   void leave_lease(Queue& queue, IndexEntry indexed);

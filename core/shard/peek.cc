@@ -38,6 +38,7 @@ Peeked state_of(const Slot& slot) {
 
 // The message that this one of a FIFO queue waits for; 0: none that was looked at.
 Seq hidden_before(const ShardState& state, const Slot& slot, const Groups& groups) {
+  if (slot.prev_in_group == 0) return 0;  // it is the first, or does not wait for others
   const Slot* hidden = &state.slots[groups.first_of(slot.group)];
   if (hidden->state == Slot::State::visible) {
     std::uint32_t row = slot.prev_in_group;
@@ -48,7 +49,7 @@ Seq hidden_before(const ShardState& state, const Slot& slot, const Groups& group
       row = before.prev_in_group;
     }
   }
-  return hidden != nullptr && hidden->seq < slot.seq ? hidden->seq : 0;
+  return hidden != nullptr ? hidden->seq : 0;
 }
 
 // The tenant of a visible message of a standard queue.

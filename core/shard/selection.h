@@ -11,7 +11,7 @@
 //     after a dead letter that stays    the oldest fresh message without a group
 //   FIFO queue
 //     a new receive, or a group's end   the first message of the group that is ready the longest
-//     within a group                    the following message, if it is visible
+//     within a group                    the following message, if visible and of a higher number
 //     after a dead letter that moves    the next group: the messages behind it wait
 //     after a dead letter that stays    none
 //   move task
@@ -80,12 +80,14 @@ class Selection {
   bool fifo_;
   bool dead_letters_stay_ = false;
   std::uint32_t row_ = 0;  // FIFO: the message behind the last choice; 0: the group has ended
+  Seq seq_ = 0;            // FIFO: the last choice
 };
 
 // Chooses this message and continues behind it.
 inline Selection::Choice Selection::in_order(std::uint32_t row) {
   const Slot& slot = slots_[row];
   row_ = slot.next_in_group;
+  seq_ = slot.seq;
   if (MUTANT(overtake) && row_ != 0 && slots_[row_].state != Slot::State::visible)
     row_ = slots_[row_].next_in_group;
   return {slot.seq, IndexEntry::slot(row)};
@@ -96,7 +98,9 @@ inline Selection::Choice Selection::next_in_order() {
   if (dead_letters_stay_ || !queue_.groups) return {};
   const Groups& groups = *queue_.groups;
   const std::uint32_t behind = row_;
-  if (behind != 0 && slots_[behind].state == Slot::State::visible) return in_order(behind);
+  // A message that was passed waits until those before it have gone (queue/groups.h).
+  if (behind != 0 && slots_[behind].state == Slot::State::visible && slots_[behind].seq > seq_)
+    return in_order(behind);
   if (!groups.any_ready()) return {};
   const std::uint32_t first = groups.next_in_order();
   CHECK(first != 0, "a ready group of queue {} has no message", raw(queue_.id));

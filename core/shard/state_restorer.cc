@@ -198,7 +198,7 @@ void StateRestorer::restore(const SendRecord& record, std::vector<LogPos>& freed
   CHECK(row != Slab<Slot>::none);
   Slot& slot = state_.slot(row);
   slot.position = record.position;
-  slot.deadline = record.moved() && !record.aged_apart ? record.sent : record.deliver_at;
+  slot.deadline = record.moved() && !record.aged_apart ? record.arrived() : record.deliver_at;
   if (record.aged_apart) queue.keep_apart(slot);
   if (!record.moved()) slot.since = record.own_delay ? Instant{} : record.sent;
   if (carried.receive_count > 0)
@@ -378,6 +378,7 @@ void StateRestorer::resume(Queue& queue, Instant passed, Instant now) {
     }
     resume(queue, indexed.slot(), passed);
   });
+  states_.order_groups(queue);
   pending_.resume(queue, passed, now);
   retention_.add_missing(queue);
   queue.times.coarsen(queue.config->retention());

@@ -80,6 +80,7 @@ std::vector<AttributeChange> Script::attributes(const Step& step) {
       {"ttl",            Attribute::message_ttl                      },
       {"dlq_on_expiry",  Attribute::dlq_on_expiry                    },
       {"from_move",      Attribute::retention_from                   },
+      {"pass",           Attribute::fifo_delay                       },
   };
   std::vector<AttributeChange> changes;
   for (const auto& [name, value] : step.options) {

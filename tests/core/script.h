@@ -9,7 +9,7 @@
 //
 //   queue Q [ATTR=N...]    set Q ATTR=N...    drop Q
 //     ATTR: visibility delay retention wait fifo=1 scope=1 (by group) max_receive dlq=Q durability
-//           max_delay max_visibility ttl dlq_on_expiry=1 from_move=1
+//           max_delay max_visibility ttl dlq_on_expiry=1 from_move=1 pass=1
 //   send Q MESSAGE... [delay=T] [ttl=T]                     fill Q N   (N messages)
 //     MESSAGE is BODY, GROUP:BODY or GROUP:BODY:DEDUP; in a FIFO queue DEDUP defaults to the body.
 //     A duplicate is answered with the number of the first message: same_as_N.
