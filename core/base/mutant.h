@@ -52,6 +52,7 @@ enum class Mutant : std::uint8_t {
   restart_window,            // a duplicate begins the window of deduplication anew
   pass_dead_letter,          // a message is delivered behind a dead letter that is on its way
   overtake,                  // a message is delivered behind an in-flight one of its group
+  hold_group,                // a delayed message holds its group, with x-fifo-delay=pass too
   forget_place,              // a delayed message is placed by its number, not by its time
   fifo_reply_early,          // a receive from a FIFO queue is answered before its record is on disk
   forget_transfer_early,     // a target forgets a source key before the source's delete is on disk

@@ -29,6 +29,7 @@
 #include <span>
 
 #include "core/base/ids.h"
+#include "core/base/mutant.h"
 #include "core/base/usage.h"
 #include "core/containers/hash_index.h"
 #include "core/containers/slab.h"
@@ -111,7 +112,7 @@ class Groups {
   // FIFO: it has a place in the list.
   bool has_place(const Slot& slot) const {
     const bool waits = slot.state == Slot::State::sent || slot.state == Slot::State::delayed;
-    return !passes_ || !waits || slot.nonce != 0;
+    return !passes_ || !waits || slot.nonce != 0 || MUTANT(hold_group);
   }
   void link(List list, std::uint32_t slot);
   void unlink(List list, std::uint32_t slot);

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tests/sim/random.h"
@@ -185,6 +188,125 @@ TEST(Groups, OfTenantsAreWhatDequesSay) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
     Both(false, seed).run(2000, seed % 2 == 0 ? 10 : 600);
+  }
+}
+
+// --- x-fifo-delay=pass ---
+
+// One group, served and deleted at random, while delays end in the order of their times.
+class Passing {
+ public:
+  explicit Passing(std::uint64_t seed) : random_(seed) { groups_.order({}, true); }
+
+  void run() {
+    for (now_.ms = 1; now_.ms < 400; ++now_.ms) {
+      send();
+      end_delays();
+      if (random_.chance(1, 2)) serve();
+      if (random_.chance(1, 4)) give_back();
+      if (random_.chance(1, 3) && !all_.empty()) remove(random_.below(all_.size()));
+      ASSERT_EQ(in_order(), expected());
+    }
+  }
+
+  // The groups as another startup makes them, of the same messages in the order of their numbers.
+  void start_again() {
+    give_back();
+    Groups anew(slots_, true, bytes_);
+    const std::vector<std::uint32_t> before = in_order();
+    for (const std::uint32_t row : all_) groups_.leave(row);
+    std::ranges::sort(all_, {}, [&](std::uint32_t row) { return slots_[row].seq; });
+    for (const std::uint32_t row : all_) ASSERT_TRUE(anew.join(row, {1, 1}));
+    std::vector<std::uint32_t> rows = all_;
+    anew.order(rows, true);
+    std::vector<std::uint32_t> after;
+    for (std::uint32_t row = anew.first_of(1); row != 0; row = slots_[row].next_in_group)
+      after.push_back(row);
+    EXPECT_EQ(after, before);
+  }
+
+ private:
+  void become(std::uint32_t row, State state) {
+    const State before = std::exchange(slots_[row].state, state);
+    groups_.changed(row, before);
+  }
+
+  void send() {
+    const std::uint32_t row = slots_.take();
+    slots_[row] = Slot{.state = State::sent};
+    slots_[row].seq = ++newest_;
+    slots_[row].deadline = now_ + milliseconds(random_.chance(1, 2) ? 0 : random_.below(30));
+    ASSERT_TRUE(groups_.join(row, {1, 1}));
+    all_.push_back(row);
+    if (slots_[row].deadline > now_) become(row, State::delayed);
+  }
+
+  // A timer may be late: the later of two times may come first.
+  void end_delays() {
+    for (const std::uint32_t row : all_) {
+      const Slot& slot = slots_[row];
+      const bool waits = slot.state == State::delayed || slot.state == State::sent;
+      if (waits && slot.deadline <= now_ && random_.chance(2, 3)) become(row, State::visible);
+    }
+  }
+
+  void serve() {
+    if (!groups_.any_ready()) return;
+    const std::uint32_t row = groups_.next_in_order();
+    slots_[row].nonce = static_cast<std::uint32_t>(now_.ms);
+    slots_[row].deadline = now_;
+    become(row, State::in_flight);
+  }
+
+  void give_back() {
+    for (const std::uint32_t row : all_)
+      if (slots_[row].state == State::in_flight) become(row, State::visible);
+  }
+
+  void remove(std::size_t at) {
+    const std::uint32_t row = all_[at];
+    if (all_.size() == 1) return;  // the group stays
+    become(row, State::free);
+    groups_.leave(row);
+    slots_.give(row);
+    all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+
+  std::vector<std::uint32_t> in_order() const {
+    std::vector<std::uint32_t> rows;
+    for (std::uint32_t row = groups_.first_of(1); row != 0; row = slots_[row].next_in_group)
+      rows.push_back(row);
+    return rows;
+  }
+
+  std::vector<std::uint32_t> expected() const {
+    std::vector<std::uint32_t> rows;
+    std::ranges::copy_if(all_, std::back_inserter(rows), [&](std::uint32_t row) {
+      return slots_[row].state == State::visible || slots_[row].nonce != 0;
+    });
+    std::ranges::sort(rows, {}, [&](std::uint32_t row) {
+      const Slot& slot = slots_[row];
+      const bool delivered = slot.nonce != 0;
+      return std::tuple(!delivered, delivered ? 0 : slot.deadline.ms, slot.seq);
+    });
+    return rows;
+  }
+
+  sim::Random random_;
+  Slab<Slot> slots_{100'000};
+  std::uint64_t bytes_ = 0;
+  Groups groups_{slots_, true, bytes_};
+  std::vector<std::uint32_t> all_;
+  Instant now_;
+  Seq newest_ = 0;
+};
+
+TEST(Groups, LetMessagesPassDelayedOnes) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Passing passing(seed);
+    passing.run();
+    if (!testing::Test::HasFailure()) passing.start_again();
   }
 }
 

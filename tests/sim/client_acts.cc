@@ -387,6 +387,7 @@ void Clients::add_backoff(std::uint64_t name, std::vector<AttributeChange>& chan
     changes.push_back({Attribute::backoff_plan, -1, std::string(plans[choice / 3 % plans.size()])});
   if (choice % 5 < 2) changes.push_back(number(Attribute::dead_letter_at, 1));
   if (choice % 4 == 1) changes.push_back(number(Attribute::max_delay, 7200));
+  if (is_fifo(name) && choice % 4 < 2) changes.push_back(number(Attribute::fifo_delay, 1));
   if (plan_.lives == 0) return;
   static constexpr std::array<std::int64_t, 3> lives = {2, 20, 90};
   if (choice % 6 == 2)

@@ -217,6 +217,7 @@ struct QueueRow {
 
   // FIFO.
   bool fifo = false;
+  bool passes = false;             // x-fifo-delay=pass; never changes
   std::vector<ScopeState> scopes;  // possible states; one is true
   std::map<std::uint32_t, Attempt> attempts;
   std::map<std::uint32_t, std::uint64_t> lost_step;  // by group: last step at which a message went
@@ -408,7 +409,15 @@ class Model {
   void answered_uncounted(const Call& call, std::size_t index, const Turn& turn);
 
   // model_order.cc
-  void check_order(const Call& call, std::size_t index);
+  void check_order(const Call& call, std::size_t index, const Turn& turn);
+  void check_passing_order(const Call& call, std::size_t index, const Turn& turn);
+  static bool surely_precedes(const ModelMessage& message, const ModelMessage& other);
+  static bool is_fresh(const ModelMessage& message) {
+    return message.view.received.high == 0 && !message.returned && message.moves == 0;
+  }
+  bool may_hold(const ModelMessage& message) const;
+  void check_passing_groups(const Call& call, std::uint64_t step, std::uint64_t known,
+                            Instant fired, std::string_view name);
   void check_groups(const Call& call, std::uint64_t step, std::uint64_t known, Instant fired,
                     std::string_view name);
   void judge_send(QueueRow& queue, const ModelMessage& message, const SendEntry& entry,

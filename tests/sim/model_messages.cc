@@ -178,7 +178,7 @@ void Model::delivered(Call& call, std::size_t index, const Turn& turn) {
   const bool again = is_again(call, message, receipt->nonce);
   call.again |= again;
   check_delivery(call, id, delivery, again, turn);
-  if (queue.fifo) check_order(call, index);
+  if (queue.fifo) check_order(call, index, turn);
   message.wanders = false;
   message.received = turn.now;
   if (queue.apart) message.latest = std::max(message.latest, turn.now);

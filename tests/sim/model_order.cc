@@ -18,9 +18,10 @@ constexpr Duration clock_back_max = seconds(3600);
 // --- order ---
 
 // A delivered message must be the first of its group, apart from messages delivered with it.
-void Model::check_order(const Call& call, std::size_t index) {
+void Model::check_order(const Call& call, std::size_t index, const Turn& turn) {
   if (trace_->lenient()) return;  // a message set aside is skipped, and is back after a startup
   const QueueRow& queue = row(call);
+  if (queue.passes) return check_passing_order(call, index, turn);
   const ModelMessage& message = messages_[call.messages[index]];
   for (const std::uint32_t id : queue.messages) {
     ModelMessage& earlier = messages_[id];
@@ -43,11 +44,52 @@ void Model::check_order(const Call& call, std::size_t index) {
   }
 }
 
+// In a queue with x-fifo-delay=pass: one that was delivered precedes one that was not, and of two
+// others the one that was visible first precedes, by its time.
+bool Model::surely_precedes(const ModelMessage& message, const ModelMessage& other) {
+  if (is_fresh(message)) {
+    const bool before = message.view.from_high < other.view.from_low ||
+                        (message.view.from_high == other.view.from_low && message.seq < other.seq);
+    const bool known = message.life.ms == 0 && other.life.ms == 0;  // a life that begins has a time
+    return is_fresh(other) && before && known;
+  }
+  if (message.view.received.low == 0) return false;
+  return is_fresh(other) || (other.view.received.low > 0 && message.seq < other.seq);
+}
+
+void Model::check_passing_order(const Call& call, std::size_t index, const Turn& turn) {
+  const QueueRow& queue = row(call);
+  const std::uint32_t id = call.messages[index];
+  const ModelMessage& message = messages_[id];
+  const auto broken = [&](std::uint32_t other) {
+    trace_->broken("a group is in order",
+                   "message {} (seq {}, due at {}) to call {}, and not {} (seq {}, due at {})", id,
+                   message.seq, message.view.from_low.ms, call.number, other, messages_[other].seq,
+                   messages_[other].view.from_high.ms);
+  };
+  const auto with_it = call.messages.begin() + static_cast<std::ptrdiff_t>(index);
+  for (auto before = call.messages.begin(); before != with_it; ++before) {
+    if (is_message(*before) && messages_[*before].group == message.group &&
+        messages_[*before].seq > message.seq)
+      return broken(*before);
+  }
+  if (call.again || queue.purges > 0 || queue.deletes > 0) return;
+  for (const std::uint32_t other : queue.messages) {
+    const ModelMessage& first = messages_[other];
+    if (other == id || first.group != message.group || first.seq == 0) continue;
+    if (first.queue != message.queue || std::find(call.messages.begin(), with_it, other) != with_it)
+      continue;
+    const bool here = surely_alive(first) && !first.wanders && first.moves == 0;
+    const bool there = !is_fresh(first) || surely_ready(first, turn.step, turn.fired);
+    if (here && there && surely_precedes(first, message)) return broken(other);
+  }
+}
+
 // A message may be on its way to another queue when a later one of its group is received. Then no
 // crash takes it back.
 void Model::note_passed(const Call& call) {
   const QueueRow& queue = row(call);
-  if (trace_->lenient() || queue.purges > 0 || queue.deletes > 0) return;
+  if (trace_->lenient() || queue.purges > 0 || queue.deletes > 0 || queue.passes) return;
   for (std::size_t i = 0; i < call.request.delivered; ++i) {
     if (!is_message(call.messages[i])) continue;
     const ModelMessage& later = messages_[call.messages[i]];
@@ -73,6 +115,7 @@ void Model::check_groups(const Call& call, std::uint64_t step, std::uint64_t kno
                          std::string_view name) {
   const QueueRow& queue = row(call);
   if (may_have_copies(queue)) return;  // a copy may be in front
+  if (queue.passes) return check_passing_groups(call, step, known, fired, name);
   std::vector<std::uint32_t> sorted;
   for (const std::uint32_t id : queue.messages)
     if (messages_[id].seq != 0) sorted.push_back(id);
@@ -92,6 +135,36 @@ void Model::check_groups(const Call& call, std::uint64_t step, std::uint64_t kno
       return trace_->broken(name, "message {} (seq {} of group {}) to call {}, asked at {}", id,
                             message.seq, message.group, call.number, call.asked_at.ms);
     passed = message.group;
+  }
+}
+
+// In a queue with x-fifo-delay=pass only a message that was delivered, or one that goes, is in front
+// of others while it is hidden.
+bool Model::may_hold(const ModelMessage& message) const {
+  return !is_fresh(message) || message.wanders || message.arrived_step > 0 ||
+         may_be_expired(message) || message.life.ms != 0;
+}
+
+void Model::check_passing_groups(const Call& call, std::uint64_t step, std::uint64_t known,
+                                 Instant fired, std::string_view name) {
+  const QueueRow& queue = row(call);
+  std::set<std::uint32_t> held = groups_arriving(call.queue);
+  held.insert(queue.letting_go.begin(), queue.letting_go.end());
+  for (const auto& [group, lost] : queue.lost_step)
+    if (lost > known) held.insert(group);
+  for (const std::uint32_t id : queue.messages) {
+    const ModelMessage& message = messages_[id];
+    const bool received = std::ranges::find(call.messages, id) != call.messages.end();
+    if (message.seq != 0 &&
+        (received || (may_hold(message) && !surely_ready(message, step, fired))))
+      held.insert(message.group);
+  }
+  for (const std::uint32_t id : queue.messages) {
+    const ModelMessage& message = messages_[id];
+    if (message.seq == 0 || held.contains(message.group) || !surely_ready(message, step, fired))
+      continue;
+    return trace_->broken(name, "message {} (seq {} of group {}) to call {}, asked at {}", id,
+                          message.seq, message.group, call.number, call.asked_at.ms);
   }
 }
 

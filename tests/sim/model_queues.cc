@@ -116,6 +116,7 @@ std::uint32_t Model::add_queue(const QueueConfig& config) {
   queue.known_step = world_->step();
   queue.retention_min = queue.retention_max = config.retention().ms;
   queue.fifo = config.is_fifo();
+  queue.passes = config.passes_delayed();
   const bool of_group = config.number(Attribute::deduplication_scope) == 1;
   queue.scopes = {
       {.before = of_group, .now = of_group}

@@ -50,6 +50,7 @@ inline constexpr MutantName mutant_names[] = {
     PAWL_MUTANT_NAME(forget_dedup),
     PAWL_MUTANT_NAME(restart_window),
     PAWL_MUTANT_NAME(overtake),
+    PAWL_MUTANT_NAME(hold_group),
     PAWL_MUTANT_NAME(forget_place),
     PAWL_MUTANT_NAME(pass_dead_letter),
     PAWL_MUTANT_NAME(fifo_reply_early),
