@@ -13,11 +13,6 @@ using F = SqsFault;
 constexpr std::size_t tag_key_max = 128;
 constexpr std::size_t tag_value_max = 256;
 
-std::size_t count_characters(std::string_view utf8) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      utf8, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 // Allowed: letters and digits, all characters beyond ASCII, white space and _ . : / = + - @
 bool good_characters(std::string_view text) {
   static constexpr std::string_view others = " \t\n\r_.:/=+-@";

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -36,6 +37,8 @@ inline bool equals_ignoring_case(std::string_view a, std::string_view b) {
 inline bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) {
   return text.size() >= prefix.size() && same_letters(text.substr(0, prefix.size()), prefix);
 }
+
+std::size_t count_characters(std::string_view utf8);
 
 // True: not empty, and only ASCII letters, digits, - and _. Names of queues and topics and ids of
 // batch entries have this form.

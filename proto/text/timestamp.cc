@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/text/timestamp.h"
 
+#include <fmt/core.h>
+
 #include <charconv>
 #include <chrono>
 #include <string>
@@ -70,6 +72,24 @@ std::optional<Instant> parse_timestamp(std::string_view text) {
   const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
   const std::int64_t minutes = days * 24 * 60 + std::int64_t{hour} * 60 + minute - offset;
   return Instant{(minutes * 60 + second) * 1000 + ms};
+}
+
+std::string timestamp_text(Instant time) {
+  using std::chrono::floor;
+  const std::chrono::sys_time<std::chrono::milliseconds> exact{std::chrono::milliseconds(time.ms)};
+  const auto day = floor<std::chrono::days>(exact);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(floor<std::chrono::seconds>(exact - day));
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+}
+
+std::string timestamp_ms_text(Instant time) {
+  std::string text = timestamp_text(time);
+  text.pop_back();  // the Z
+  const std::int64_t ms = time.ms % 1000;
+  return text + fmt::format(".{:03}Z", ms < 0 ? ms + 1000 : ms);
 }
 
 }  // namespace pawl

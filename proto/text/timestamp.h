@@ -10,6 +10,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/base/time.h"
@@ -20,5 +21,9 @@ inline constexpr std::string_view timestamp_form = "2026-12-24T18:00:00Z";  // f
 
 // Digits of a fraction after the third are ignored.
 std::optional<Instant> parse_timestamp(std::string_view text);
+
+// In UTC: 2026-12-24T18:00:00Z, or 2026-12-24T18:00:00.250Z.
+std::string timestamp_text(Instant time);
+std::string timestamp_ms_text(Instant time);
 
 }  // namespace pawl

@@ -59,5 +59,13 @@ TEST(Timestamp, NeedsADayThatExistsATimeAndAnOffset) {
     EXPECT_FALSE(parse_timestamp(bad)) << bad;
 }
 
+TEST(Timestamp, IsWrittenInUtc) {
+  EXPECT_EQ(timestamp_text({1'798'135'200'250}), "2026-12-24T18:00:00Z");
+  EXPECT_EQ(timestamp_ms_text({1'798'135'200'250}), "2026-12-24T18:00:00.250Z");
+  EXPECT_EQ(timestamp_ms_text({1'798'135'200'000}), "2026-12-24T18:00:00.000Z");
+  EXPECT_EQ(timestamp_ms_text({-1}), "1969-12-31T23:59:59.999Z");
+  EXPECT_EQ(timestamp_text({0}), "1970-01-01T00:00:00Z");
+}
+
 }  // namespace
 }  // namespace pawl
