@@ -6,31 +6,21 @@
 //        ^--------------------------- dead letters -----------------------------------/
 #include <fmt/core.h>
 #include <algorithm>
-#include <ctime>
-#include <tuple>
+#include <utility>
 
 #include "core/base/check.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/aws/message_rules.h"
 #include "proto/aws/notification.h"
 #include "proto/sns/call.h"
+#include "proto/sns/fan_out.h"
 #include "proto/sns/state.h"
-#include "proto/text/json.h"
 
 namespace pawl::sns {
 namespace {
 
 using F = SnsFault;
 using Next = CallStep;
-
-std::string timestamp(Instant now) {
-  const std::time_t seconds = now.ms / 1000;
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900,
-                     parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
-                     now.ms % 1000);
-}
 
 // The message as all queues share it.
 Content content_of(const SnsState& s, const SnsMessage& m) {
@@ -40,54 +30,22 @@ Content content_of(const SnsState& s, const SnsMessage& m) {
           .notification = m.notification};
 }
 
-// The signature members are empty, because there is no certificate to sign with.
 void prepare_envelopes(const SnsState& s, SnsMessage& m) {
-  std::string before;
-  JsonWriter head(before);
-  head.begin_object();
-  head.member("Type", "Notification");
-  head.member("MessageId", m.message_id_text());
-  if (s.topic->is_fifo()) {
-    head.member("SequenceNumber",
-                std::string_view(m.sequence_number.data(), m.sequence_number.size()));
-  }
-  head.member("TopicArn", std::string_view(s.topic_arn));
-  if (!m.subject.empty()) head.member("Subject", std::string_view(m.subject));
-  head.key("Message");
-
-  std::string between;
-  JsonWriter tail(between);
-  between += '"';  // ends the message's text, which is written when it is received
-  tail.member("Timestamp", std::string_view(timestamp(s.now)));
-  if (!s.topic->is_fifo()) {
-    tail.member("SignatureVersion", "1");
-    tail.member("Signature", "");
-    tail.member("SigningCertURL", "");
-  }
-  tail.member("UnsubscribeURL",
-              std::string_view(fmt::format("{}/?Action=Unsubscribe&Version={}&SubscriptionArn={}:",
-                                           s.base_url, SnsCall::version, s.topic_arn)));
-  between.pop_back();  // the id follows
-  m.notification = make_notification(before, std::string_view(between).substr(1));
+  std::string_view number;
+  if (s.topic->is_fifo()) number = {m.sequence_number.data(), m.sequence_number.size()};
+  m.notification = make_topic_notification({.message_id = m.message_id_text(),
+                                            .sequence_number = number,
+                                            .topic_arn = s.topic_arn,
+                                            .subject = m.subject,
+                                            .base_url = s.base_url,
+                                            .sent = s.now});
   std::string whole;
   append_envelope(whole, content_of(s, m));
   m.envelope_bytes = whole.size();
 }
 
-// One queue that a message is for.
-struct Place {
-  const QueueConfig* queue = nullptr;
-  const SnsDelivery* delivery = nullptr;
-  bool raw = false;
-
-  auto key() const { return std::pair(queue->owner, queue->is_fifo()); }
-  bool operator<(const Place& other) const {
-    return std::tuple(key(), queue->id) < std::tuple(other.key(), other.queue->id);
-  }
-};
-
 // False: the queue can never accept the message.
-bool fits(SnsState& s, SnsMessage& m, Place& place) {
+bool fits(SnsState& s, SnsMessage& m, SnsPlace& place) {
   const SnsDelivery& delivery = *place.delivery;
   // A dead letter is raw, too. One with too many attributes is an envelope, so that it is kept.
   const bool few_attributes = m.attribute_count <= message_attributes_max;
@@ -134,40 +92,25 @@ SnsSend& begin_send(SnsState& s, std::size_t message, const QueueConfig& queue) 
   return send;
 }
 
-// A message whose envelope cannot be made later, because its texts are too long to be stored or the
-// subscription's id is no UUID.
-void send_whole_envelope(SnsState& s, std::size_t message, const Place& place) {
-  SnsSend& send = begin_send(s, message, *place.queue);
-  append_envelope(send.body, send.entry.content, place.delivery->subscription->id);
-  send.entry.content.body = send.body;
-  send.entry.content.attributes = send.entry.content.notification = {};
-  send.targets.push_back({.queue = place.queue->id});
-  send.deliveries.push_back(place.delivery);
-}
-
-// The sends of one message to the places, which are sorted.
-void make_sends(SnsState& s, std::size_t message, std::span<const Place> places) {
-  const bool too_long = s.messages[message].notification.size() > notification_bytes_max;
-  const Place* before = nullptr;  // in the current send
-  for (const Place& place : places) {
-    const auto subscription =
-        place.raw ? MessageId{} : subscription_of(place.delivery->subscription->id);
-    if (!subscription || (!place.raw && too_long)) {
-      send_whole_envelope(s, message, place);
-      before = nullptr;
-      continue;
+// The sends of one message to the places.
+void make_sends(SnsState& s, std::size_t message, std::vector<SnsPlace>& places) {
+  for (SnsGroup& group : group_places(places, s.messages[message].notification)) {
+    const SnsPlace& first = group.places.front();
+    SnsSend& send = begin_send(s, message, *first.queue);
+    if (group.whole_envelope) {
+      append_envelope(send.body, send.entry.content, first.subscription->id);
+      send.entry.content.body = send.body;
+      send.entry.content.attributes = send.entry.content.notification = {};
     }
-    if (before == nullptr || before->key() != place.key()) begin_send(s, message, *place.queue);
-    before = &place;
-    s.sends.back().targets.push_back({.queue = place.queue->id, .subscription = *subscription});
-    s.sends.back().deliveries.push_back(place.delivery);
+    send.targets = std::move(group.targets);
+    for (const SnsPlace& place : group.places) send.deliveries.push_back(place.delivery);
   }
 }
 
 // Makes the sends of the deliveries that have none yet: one for each message, shard and type of
 // queue. So a shard that has many queues of the topic gets one copy of the message.
 void group_deliveries(SnsState& s) {
-  std::vector<std::vector<Place>> places(s.messages.size());
+  std::vector<std::vector<SnsPlace>> places(s.messages.size());
   const std::size_t end = s.deliveries.size();  // the dead letters of these come later
   const std::size_t begin = std::exchange(s.delivering, end);
   for (std::size_t d = begin; d < end; ++d) {
@@ -175,7 +118,9 @@ void group_deliveries(SnsState& s) {
     const ConfigPtr* const queue =
         s.directory->find(delivery.subscription->account, delivery.queue());
     for (const std::size_t i : delivery.messages) {
-      Place place{.queue = queue == nullptr ? nullptr : queue->get(), .delivery = &delivery};
+      SnsPlace place{.queue = queue == nullptr ? nullptr : queue->get(),
+                     .subscription = delivery.subscription,
+                     .delivery = &delivery};
       if (queue != nullptr && fits(s, s.messages[i], place)) {
         places[i].push_back(place);
       } else {
@@ -185,10 +130,7 @@ void group_deliveries(SnsState& s) {
   }
   s.sends.clear();
   s.sending = 0;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    std::ranges::sort(places[i], std::less{});
-    make_sends(s, i, places[i]);
-  }
+  for (std::size_t i = 0; i < places.size(); ++i) make_sends(s, i, places[i]);
 }
 
 void note_outcome(SnsState& s, const SnsSend& send, std::size_t target) {
