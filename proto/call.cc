@@ -78,16 +78,6 @@ bool check_form(SqsState& s, Form::Fault fault) {
   return true;
 }
 
-// Handles a request without an action.
-CallStep begin_nothing(HttpCallState& s, const HttpRequest& http) {
-  const bool names_queue = !queue_path(http.path).name.empty();
-  const bool health = !names_queue || http.path == "/health";
-  if (http.method != "POST" && health) return plain(s, 200, health_text);
-  if (names_queue) return plain(s, 404, "<UnknownOperationException/>");
-  s.sqs.refusal.because(F::missing_action, "The request must contain the parameter Action.");
-  return CallStep::respond;
-}
-
 CallStep begin_sns(HttpCallState& s, const Form& form, std::string_view action, Instant now,
                    std::uint64_t request_number) {
   SqsState& sqs = s.sqs;
@@ -106,8 +96,35 @@ CallStep begin_sns(HttpCallState& s, const Form& form, std::string_view action, 
                        .trace = sqs.trace});
 }
 
+bool is_for_scheduler(const HttpCallState& s, const HttpRequest& http) {
+  return SchedulerCall::is_for(http) && !s.sqs.config->strict_sqs;
+}
+
+CallStep begin_scheduler(HttpCallState& s, const HttpRequest& http, Instant now) {
+  s.api = Api::scheduler;
+  if (s.scheduler == nullptr) s.scheduler = std::make_unique<SchedulerCall>();
+  return s.scheduler->begin(
+      http,
+      {.directory = s.sqs.directory, .config = s.sqs.config, .account = s.sqs.account, .now = now});
+}
+
+// Handles a request without an action.
+CallStep begin_nothing(HttpCallState& s, const HttpRequest& http, Instant now) {
+  if (is_for_scheduler(s, http)) return begin_scheduler(s, http, now);
+  const bool names_queue = !queue_path(http.path).name.empty();
+  const bool health = !names_queue || http.path == "/health";
+  if (http.method != "POST" && health) return plain(s, 200, health_text);
+  if (names_queue) return plain(s, 404, "<UnknownOperationException/>");
+  s.sqs.refusal.because(F::missing_action, "The request must contain the parameter Action.");
+  return CallStep::respond;
+}
+
 CallStep begin_query(HttpCallState& s, const HttpRequest& http, Instant now,
                      std::uint64_t request_number) {
+  if (http.method != "POST") {
+    if (is_for_scheduler(s, http)) return begin_scheduler(s, http, now);
+    if (http.method == "PUT" || http.method == "DELETE") return plain(s, 405, {});
+  }
   thread_local Form form;
   std::string both;  // the form refers to it
   const std::string_view* name = nullptr;
@@ -122,7 +139,7 @@ CallStep begin_query(HttpCallState& s, const HttpRequest& http, Instant now,
     if (!check_form(s.sqs, form.parse(in_both ? both : http.query))) return CallStep::respond;
     name = form.find("Action");
   }
-  if (name == nullptr) return begin_nothing(s, http);
+  if (name == nullptr) return begin_nothing(s, http, now);
   if (const auto* version = form.find("Version");
       version != nullptr && *version == SnsCall::version) {
     return sqs::check_method(s.sqs, http, *name) ? begin_sns(s, form, *name, now, request_number)
@@ -157,8 +174,13 @@ std::optional<std::string_view> json_target(const HttpRequest& http) {
 
 // Chooses the protocol of an error for which no action is needed.
 void choose_protocol(HttpCallState& s, const HttpRequest& http) {
+  const auto target = json_target(http);
+  const bool named = is_form(http) || (target && !target->empty());
   s.api = Api::sqs;
-  s.sqs.protocol = json_target(http) ? SqsProtocol::json : SqsProtocol::query;
+  s.sqs.protocol = target ? SqsProtocol::json : SqsProtocol::query;
+  if (named || !is_for_scheduler(s, http)) return;
+  s.api = Api::scheduler;
+  if (s.scheduler == nullptr) s.scheduler = std::make_unique<SchedulerCall>();
 }
 
 CallStep begin_dev(HttpCallState& s, const HttpRequest& http) {
@@ -186,6 +208,7 @@ CallStep dispatch(HttpCallState& s, const HttpRequest& http, Instant now,
   if (DevCall::owns(http.path)) return begin_dev(s, http);
   s.api = Api::sqs;
   if (const auto target = json_target(http)) {
+    if (target->empty() && is_for_scheduler(s, http)) return begin_scheduler(s, http, now);
     const bool ours = target->starts_with(PawlCall::target_prefix) && !s.sqs.config->strict_sqs;
     return ours ? begin_pawl(s, http, *target, now) : sqs::begin_json(s.sqs, http, *target);
   }
@@ -212,6 +235,7 @@ void HttpCallState::clear() {
   sns.reset();
   pawl.reset();
   dev.reset();
+  scheduler.reset();
   cleared = true;
 }
 
@@ -278,6 +302,7 @@ std::span<const CallRoute> HttpCall::routes() const {
   if (state_->api == Api::sns) return state_->sns->routes();
   if (state_->api == Api::pawl) return state_->pawl->routes();
   if (state_->api == Api::dev) return state_->dev->routes();
+  if (state_->api == Api::scheduler) return state_->scheduler->routes();
   return {&state_->sqs.routed, 1};
 }
 
@@ -285,6 +310,7 @@ CallStep HttpCall::resume(const Directory& directory) {
   CHECK(state_->api != Api::plain, "a call that routed nothing is resumed");
   if (state_->api == Api::pawl) return state_->pawl->resume();
   if (state_->api == Api::dev) return state_->dev->resume();
+  if (state_->api == Api::scheduler) return state_->scheduler->resume(directory);
   return state_->api == Api::sns ? state_->sns->resume(directory) : sqs::resume(state_->sqs);
 }
 
@@ -294,7 +320,8 @@ std::size_t HttpCall::memory() const {
   const std::size_t own = sizeof(HttpCallState) - sizeof(SqsState) + state_->sqs.memory();
   return own + (state_->sns == nullptr ? 0 : state_->sns->memory()) +
          (state_->pawl == nullptr ? 0 : state_->pawl->memory()) +
-         (state_->dev == nullptr ? 0 : state_->dev->memory());
+         (state_->dev == nullptr ? 0 : state_->dev->memory()) +
+         (state_->scheduler == nullptr ? 0 : state_->scheduler->memory());
 }
 
 void HttpCall::write_response(std::string& out, std::string_view date, bool may_stay) {
@@ -309,6 +336,7 @@ std::string_view HttpCall::action() const {
   if (state_->api == Api::sns) return state_->sns->action();
   if (state_->api == Api::pawl) return state_->pawl->action();
   if (state_->api == Api::dev) return state_->dev->action();
+  if (state_->api == Api::scheduler && !state_->sqs.refusal) return state_->scheduler->action();
   return info(state_->sqs.action).name;
 }
 std::uint16_t HttpCall::status() const { return status_of(*state_); }
@@ -325,18 +353,12 @@ std::string_view HttpCall::protocol() const {
       return "pawl";
     case Api::dev:
       return "dev";
+    case Api::scheduler:
+      return "scheduler";
   }
   return "http";
 }
 
-std::string_view HttpCall::error_code() const {
-  const HttpCallState& s = *state_;
-  if (s.sqs.refusal) {
-    const std::string_view shape = info(s.sqs.refusal.fault).shape;
-    return shape.substr(shape.find('#') + 1);
-  }
-  if (s.api == Api::sns) return s.sns->error_code();
-  return status_of(s) < 400 ? std::string_view() : status_text(status_of(s));
-}
+std::string_view HttpCall::error_code() const { return error_code_of(*state_); }
 
 }  // namespace pawl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HttpCall: one request of SQS or SNS over HTTP, from parsing to the response, in the client's
+// HttpCall: one request of an API of AWS over HTTP, from parsing to the response, in the client's
 // protocol. It chooses the API; neither API knows the other.
 //
 //   begin --respond--> write_response
@@ -9,7 +9,8 @@
 //
 // Both AWS protocols work on every path: JSON 1.0 with an X-Amz-Target header, otherwise Query
 // (form in, XML or JSON out). Errors use the protocol of the request. Query requests with SNS's
-// version go to proto/sns/call.h.
+// version go to proto/sns/call.h, requests without an action to a path of EventBridge Scheduler to
+// proto/scheduler/call.h.
 //
 // With keys, every request must be signed by one of them (proto/auth/sigv4.h) and acts for that
 // key's account. Policies admit it to queues of other accounts (proto/sqs/policy.h). Unsigned
@@ -104,8 +105,8 @@ class HttpCall {
   // HTTP status, which is known once the response is ready.
   std::string_view action() const;
   std::uint16_t status() const;
-  // Constants: the protocol, which is json, query, sns, pawl, dev or http; and the error's code
-  // without a namespace, as "QueueDoesNotExist", empty without an error.
+  // Constants: the protocol, which is json, query, sns, pawl, dev, scheduler or http; and the
+  // error's code without a namespace, as "QueueDoesNotExist", empty without an error.
   std::string_view protocol() const;
   std::string_view error_code() const;
 

@@ -6,12 +6,25 @@
 #include "core/base/check.h"
 #include "proto/call_state.h"
 #include "proto/http/parser.h"
+#include "proto/text/json.h"
+#include "proto/text/text.h"
 #include "proto/text/xml.h"
 
 namespace pawl {
 namespace {
 
 using Api = HttpCallState::Api;
+
+// A refusal before the API had the request, as one of its own errors.
+std::string_view append_api_refusal(const HttpCallState& s, std::string& body) {
+  std::string text = s.sqs.refusal.text;
+  make_printable(text);
+  JsonWriter json(body);
+  json.begin_object();
+  json.member("Message", std::string_view(text));
+  json.end_object();
+  return body;
+}
 
 // All headers, with those that let a web page read the response. Never `*`, only listed origins.
 struct CorsHeaders {
@@ -47,7 +60,19 @@ struct CorsHeaders {
 std::uint16_t status_of(const HttpCallState& s) {
   if (s.api == Api::plain) return s.plain_status;
   if (s.api == Api::dev) return s.dev->status();
+  if (s.api == Api::scheduler)
+    return s.sqs.refusal ? info(s.sqs.refusal.fault).status : s.scheduler->status();
   return s.api == Api::sns ? s.sns->status() : status_of(s.sqs);
+}
+
+std::string_view error_code_of(const HttpCallState& s) {
+  if (s.sqs.refusal) {
+    const std::string_view shape = info(s.sqs.refusal.fault).shape;
+    return shape.substr(shape.find('#') + 1);
+  }
+  if (s.api == Api::sns) return s.sns->error_code();
+  if (s.api == Api::scheduler) return s.scheduler->error_code();
+  return status_of(s) < 400 ? std::string_view() : status_text(status_of(s));
 }
 
 void write_response(HttpCallState& s, std::string& out, std::string_view date) {
@@ -71,7 +96,13 @@ void write_response(HttpCallState& s, std::string& out, std::string_view date) {
   if (s.api == Api::dev) return append(s.dev->content_type(), s.dev->body(), {});
   if (s.api == Api::pawl && !s.sqs.refusal) return append(content_type(s.sqs), s.pawl->body(), {});
   body.clear();
-  if (s.api == Api::sns) {
+  if (s.api == Api::scheduler) {
+    const std::string_view text = s.sqs.refusal ? append_api_refusal(s, body) : s.scheduler->body();
+    const HttpHeader type[] = {
+        {"X-Amzn-ErrorType", error_code_of(s)}
+    };
+    append(SchedulerCall::content_type, text, std::span(type).first(type[0].value.empty() ? 0 : 1));
+  } else if (s.api == Api::sns) {
     body += xml_declaration;
     s.sns->write_body(body);
     append(xml_type, body, {});

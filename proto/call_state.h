@@ -14,6 +14,7 @@
 #include "proto/errors/errors.h"
 #include "proto/http/parser.h"
 #include "proto/pawl/call.h"
+#include "proto/scheduler/call.h"
 #include "proto/sns/call.h"
 #include "proto/sqs/state.h"
 
@@ -23,9 +24,10 @@ struct HttpCallState {
   enum class Api : std::uint8_t {
     plain,  // of no API: a health check, an OPTIONS, an unknown path
     sqs,
-    pawl,  // in JSON; `pawl` has the whole state, but for a refusal
-    sns,   // in Query; `sns` has the whole state
-    dev,   // a path of development servers; `dev` has the whole state
+    pawl,       // in JSON; `pawl` has the whole state, but for a refusal
+    sns,        // in Query; `sns` has the whole state
+    dev,        // a path of development servers; `dev` has the whole state
+    scheduler,  // a path of EventBridge Scheduler; `scheduler` has the state, but for a refusal
   };
 
   Api api = Api::plain;
@@ -49,6 +51,7 @@ struct HttpCallState {
   std::unique_ptr<SnsCall> sns;    // null until the first call of SNS
   std::unique_ptr<PawlCall> pawl;  // null until the first call of pawl's API
   std::unique_ptr<DevCall> dev;    // null until the first call of a development server's path
+  std::unique_ptr<SchedulerCall> scheduler;  // null until the first call of the scheduler's API
 
   bool cleared = false;  // nothing has changed since clear()
 
@@ -72,6 +75,8 @@ struct HttpCallState {
 
 // call_response.cc
 std::uint16_t status_of(const HttpCallState& s);
+// A constant: the error's code without a namespace; empty without an error.
+std::string_view error_code_of(const HttpCallState& s);
 // Appends the whole HTTP response.
 void write_response(HttpCallState& s, std::string& out, std::string_view date);
 

@@ -8,8 +8,11 @@
 #include <charconv>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "core/base/check.h"
 #include "proto/http/strictness.h"
@@ -22,7 +25,8 @@ namespace {
 constexpr std::string_view algorithm = "AWS4-HMAC-SHA256";
 constexpr std::string_view terminator = "aws4_request";
 constexpr std::string_view date_form = "00000000T000000Z";  // 0 for any digit
-constexpr std::size_t scope_max = 8 + 1 + SignatureVerifier::region_max + 1 + 3;
+constexpr std::string_view services[] = {"sqs", "sns", "scheduler"};
+constexpr std::size_t scope_max = 8 + 1 + SignatureVerifier::region_max + 1 + 9;
 
 // The string to sign: algorithm, date, day/region/service, terminator, and 64 hex digits.
 static_assert(algorithm.size() + 1 + date_form.size() + 1 + scope_max + 1 + terminator.size() + 1 +
@@ -48,6 +52,14 @@ void append_escaped(std::string& out, std::string_view text, bool keep_slash) {
       out += {'%', digits[byte >> 4], digits[byte & 15]};
     }
   }
+}
+
+// True: a parameter other than `allowed` occurs twice.
+bool repeats_another(const Form& form, std::string_view allowed) {
+  std::vector<std::pair<std::string_view, std::string_view>> others;
+  for (const Form::Param& param : form.params())
+    if (param.key != allowed) others.emplace_back(param.key, param.value);
+  return repeated_name(others).has_value();
 }
 
 // Appends the canonical path: no empty or `.` segments, `..` resolved, escaped once more than on
@@ -258,8 +270,8 @@ bool SignatureVerifier::Claim::read_credential() {
   scope = scope.substr(0, day.size() + 1 + region.size() + 1 + service.size());
   return !key_id.empty() && key_id.size() <= Keyring::id_max && day.size() == 8 &&
          !region.empty() && region.size() <= region_max &&
-         std::ranges::all_of(region, unreserved) && (service == "sqs" || service == "sns") &&
-         rest == terminator;
+         std::ranges::all_of(region, unreserved) &&
+         std::ranges::find(services, service) != std::end(services) && rest == terminator;
 }
 
 AuthFault SignatureVerifier::Claim::check_time(Instant now, SignatureTime& time) const {
@@ -288,7 +300,12 @@ SignatureVerifier::SignatureVerifier()
 SignatureVerifier::~SignatureVerifier() { OPENSSL_cleanse(derived_.get(), sizeof *derived_); }
 
 AuthFault SignatureVerifier::find_claim(const HttpRequest& http, Claim& claim) {
-  if (form_.parse(http.query) != Form::Fault::none) return AuthFault::bad_query;
+  // EventBridge Scheduler repeats TagKeys; no request of SQS or SNS has this method.
+  const bool repeats = http.method == "DELETE";
+  if (form_.parse(http.query, repeats ? Form::Repeats::allowed : Form::Repeats::refused) !=
+          Form::Fault::none ||
+      (repeats && repeats_another(form_, "TagKeys")))
+    return AuthFault::bad_query;
   const bool presigned = form_.find("X-Amz-Algorithm") != nullptr ||
                          form_.find("X-Amz-Credential") != nullptr ||
                          form_.find("X-Amz-Signature") != nullptr;
@@ -320,7 +337,9 @@ void SignatureVerifier::append_query(std::string_view left_out) {
   }
   const std::string_view all = encoded_;
   const auto key_of = [all](const Piece& p) { return all.substr(p.key, p.value - p.key); };
-  std::ranges::sort(pieces_, {}, key_of);
+  std::ranges::sort(pieces_, {}, [&](const Piece& p) {
+    return std::pair(key_of(p), all.substr(p.value, p.end - p.value));
+  });
   for (const Piece& piece : pieces_) {
     if (&piece != pieces_.data()) canonical_ += '&';
     canonical_ += key_of(piece);

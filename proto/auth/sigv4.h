@@ -7,15 +7,15 @@
 // Both forms are accepted: the Authorization header, and the presigned query (X-Amz-Algorithm ...).
 // Unsigned data is not trusted: `host` and every x-amz-* header must be signed, and the body is
 // always hashed here. A repeated header or parameter is refused, because two readers could differ
-// on it. A session token is signed like any other header or parameter, and is not inspected.
+// on it, except for TagKeys of a DELETE. A session token is signed like any other header or parameter, and is not inspected.
 //
 // An unknown key id and a wrong signature cost the same work and report the same fault. A signature
 // can be replayed within its validity: TLS protects it from others.
 //
 // Units:  X-Amz-Date in seconds of UTC, X-Amz-Expires in seconds.
 // Limits: skew_max around now for a header; 1 .. expires_max seconds from its date for a query;
-//         regions of up to region_max characters; services sqs and sns. proto/http/parser.h and
-//         proto/text/form.h limit headers and query.
+//         regions of up to region_max characters; services sqs, sns and scheduler.
+//         proto/http/parser.h and proto/text/form.h limit headers and query.
 // Errors: AuthFault; proto/errors/sqs_errors.h has AWS's text for each.
 // Owner:  one thread. It caches cached_max derived keys, each with its inputs, so that a new
 //         Keyring never uses keys of the previous one. In steady state it allocates nothing.

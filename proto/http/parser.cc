@@ -257,6 +257,12 @@ int HttpParser::Impl::on_method() {
     case HTTP_OPTIONS:
       request.method = "OPTIONS";
       return 0;
+    case HTTP_PUT:
+      request.method = "PUT";
+      return 0;
+    case HTTP_DELETE:
+      request.method = "DELETE";
+      return 0;
     case HTTP_PRI:
       return refuse(505, "HTTP/2 is not spoken here");
     default:

@@ -6,8 +6,8 @@
 //     |            \--> need_continue: once, send continue_response, then go on feeding
 //     \--> error: final. Send error_status() and close; nothing is ever read again
 //
-// Accepted: HTTP/1.0 and 1.1; POST, GET, HEAD and OPTIONS; lines that end in CRLF; a body by
-// Content-Length or by exactly "chunked". Input that two servers could read differently is refused,
+// Accepted: HTTP/1.0 and 1.1; POST, GET, HEAD, OPTIONS, PUT and DELETE; lines that end in CRLF; a
+// body by Content-Length or by exactly "chunked". Input that two servers could read differently is refused,
 // never repaired: proto/HTTP.md lists each case with its status. There are no lenient switches.
 //
 // Units:  bytes.
@@ -43,11 +43,11 @@ struct HttpHeader {
 };
 
 struct HttpRequest {
-  std::string_view method;              // a literal: "POST", "GET", "HEAD" or "OPTIONS"
-  std::string_view target;              // as sent
-  std::string_view path;                // of the target, still escaped; "*" for OPTIONS *
-  std::string_view query;               // without the `?`, still escaped
-  std::string_view body;                // decoded if it came in chunks
+  std::string_view method;  // a literal: "POST", "GET", "HEAD", "OPTIONS", "PUT" or "DELETE"
+  std::string_view target;  // as sent
+  std::string_view path;    // of the target, still escaped; "*" for OPTIONS *
+  std::string_view query;   // without the `?`, still escaped
+  std::string_view body;    // decoded if it came in chunks
   std::span<const HttpHeader> headers;  // in order of appearance; see set_headers()
   HeaderIndex index;                    // of `headers`
   int version_minor = 1;                // HTTP/1.0 or 1.1

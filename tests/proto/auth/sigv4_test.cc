@@ -143,22 +143,23 @@ TEST_F(SigV4, AcceptsWhatOthersSign) {
   EXPECT_EQ(verify(presigned), F::none);
 }
 
-TEST_F(SigV4, AcceptsAnyRegionAndTheServicesSqsAndSns) {
+TEST_F(SigV4, AcceptsAnyRegionAndTheServicesThatThereAre) {
   struct Case {
     std::string region, service;
     F want;
   };
   const std::string longest(SignatureVerifier::region_max, 'r');
   const Case cases[] = {
-      {"us-east-1",     "sqs", F::none          },
-      {"elasticmq",     "sqs", F::none          },
-      {"x",             "sns", F::none          },
-      {longest,         "sqs", F::none          },
-      {longest + "r",   "sqs", F::bad_credential},
-      {"",              "sqs", F::bad_credential},
-      {"us-east-1",     "s3",  F::bad_credential},
-      {"us-east-1",     "",    F::bad_credential},
-      {"us-east-1/sqs", "sqs", F::bad_credential},
+      {"us-east-1",     "sqs",       F::none          },
+      {"elasticmq",     "sqs",       F::none          },
+      {"x",             "sns",       F::none          },
+      {longest,         "scheduler", F::none          },
+      {longest,         "sqs",       F::none          },
+      {longest + "r",   "sqs",       F::bad_credential},
+      {"",              "sqs",       F::bad_credential},
+      {"us-east-1",     "s3",        F::bad_credential},
+      {"us-east-1",     "",          F::bad_credential},
+      {"us-east-1/sqs", "sqs",       F::bad_credential},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(fmt::format("{} {}", c.region, c.service));
@@ -168,6 +169,31 @@ TEST_F(SigV4, AcceptsAnyRegionAndTheServicesSqsAndSns) {
     EXPECT_EQ(verify(signer.sign(json_call())), c.want);
     EXPECT_EQ(verify(signer.sign(json_call())), c.want) << "with the derived key kept";
   }
+}
+
+TEST_F(SigV4, TagKeysAloneMayBeRepeatedAndByDeletesAlone) {
+  const auto request = [](std::string_view method, std::string_view query) {
+    SignedRequest made{.method = std::string(method),
+                       .path = "/tags/arn%3Aaws%3Ascheduler",
+                       .query = std::string(query)};
+    return made;
+  };
+  Signer signer;
+  signer.service = "scheduler";
+  // The signer takes a path in its canonical form, which escapes it once more.
+  const auto verified = [&](SignedRequest made) {
+    const std::string path = made.path;
+    made.path = "/tags/arn%253Aaws%253Ascheduler";
+    made = signer.sign(made);
+    made.path = path;
+    return verify(made);
+  };
+  EXPECT_EQ(verified(request("DELETE", "TagKeys=a&TagKeys=b")), F::none);
+  EXPECT_EQ(verified(request("DELETE", "A=a&A=b")), F::bad_query);
+  EXPECT_EQ(verified(request("GET", "TagKeys=a&TagKeys=b")), F::bad_query);
+  SignedRequest swapped = signer.sign(request("DELETE", "TagKeys=a&TagKeys=b"));
+  swapped.query = "TagKeys=a&TagKeys=c";
+  EXPECT_EQ(verify(swapped), F::mismatch);
 }
 
 TEST_F(SigV4, AHeaderIsValidFifteenMinutesBothWays) {
