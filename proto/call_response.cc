@@ -38,7 +38,7 @@ struct CorsHeaders {
     headers[count++] = {"Access-Control-Allow-Origin", s.cors_origin};
     headers[count++] = {"Vary", "Origin"};
     if (s.preflight) {
-      headers[count++] = {"Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS"};
+      headers[count++] = {"Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS, PUT, DELETE"};
       headers[count++] = {"Access-Control-Allow-Headers", request_headers};
       headers[count++] = {"Access-Control-Max-Age", "600"};
     } else {
@@ -51,8 +51,8 @@ struct CorsHeaders {
       "x-amz-date, x-amz-security-token, x-amz-target, x-amz-user-agent, x-amzn-query-mode, "
       "x-amzn-trace-id";
   static constexpr std::string_view answer_headers =
-      "x-amzn-RequestId, x-amzn-query-error, x-pawl-cancel, x-pawl-durability, Retry-After, "
-      "x-amz-retry-after, Date";
+      "x-amzn-RequestId, x-amzn-ErrorType, x-amzn-query-error, x-pawl-cancel, x-pawl-durability, "
+      "Retry-After, x-amz-retry-after, Date";
 };
 
 }  // namespace

@@ -7,7 +7,8 @@
 // Both forms are accepted: the Authorization header, and the presigned query (X-Amz-Algorithm ...).
 // Unsigned data is not trusted: `host` and every x-amz-* header must be signed, and the body is
 // always hashed here. A repeated header or parameter is refused, because two readers could differ
-// on it, except for TagKeys of a DELETE. A session token is signed like any other header or parameter, and is not inspected.
+// on it, except for TagKeys of a DELETE. A session token is signed like any other header or
+// parameter, and is not inspected.
 //
 // An unknown key id and a wrong signature cost the same work and report the same fault. A signature
 // can be replayed within its validity: TLS protects it from others.

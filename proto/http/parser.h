@@ -7,8 +7,9 @@
 //     \--> error: final. Send error_status() and close; nothing is ever read again
 //
 // Accepted: HTTP/1.0 and 1.1; POST, GET, HEAD, OPTIONS, PUT and DELETE; lines that end in CRLF; a
-// body by Content-Length or by exactly "chunked". Input that two servers could read differently is refused,
-// never repaired: proto/HTTP.md lists each case with its status. There are no lenient switches.
+// body by Content-Length or by exactly "chunked". Input that two servers could read differently is
+// refused, never repaired: proto/HTTP.md lists each case with its status. There are no lenient
+// switches.
 //
 // Units:  bytes.
 // Limits: head_bytes_max for request line and headers together, headers_max (431), target_bytes_max

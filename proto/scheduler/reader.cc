@@ -88,7 +88,7 @@ bool accepts(const QueueConfig& queue, std::size_t bytes) {
 const QueueConfig* queue_at(const Directory& directory, std::string_view account,
                             std::string_view name) {
   const ConfigPtr* const found = directory.find(account, name);
-  return found == nullptr ? nullptr : found->get();
+  return found == nullptr || !(*found)->is_queue() ? nullptr : found->get();
 }
 
 std::string dead_letter_attributes(const Schedule& schedule, const FireTexts& fire,

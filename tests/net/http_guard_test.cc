@@ -220,7 +220,8 @@ TEST_F(GuardedServerTest, PagesOfAnAllowedOriginGetTheirHeaders) {
           "Connection: close\r\n\r\n");
   EXPECT_TRUE(preflight.starts_with("HTTP/1.1 204")) << preflight;
   EXPECT_TRUE(preflight.contains(echoed)) << preflight;
-  EXPECT_TRUE(preflight.contains("\r\nAccess-Control-Allow-Methods: GET, HEAD, POST, OPTIONS\r\n"))
+  EXPECT_TRUE(preflight.contains(
+      "\r\nAccess-Control-Allow-Methods: GET, HEAD, POST, OPTIONS, PUT, DELETE\r\n"))
       << preflight;
   const std::size_t at = preflight.find("\r\nAccess-Control-Allow-Headers: ");
   ASSERT_NE(at, std::string::npos) << preflight;
