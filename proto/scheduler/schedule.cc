@@ -102,6 +102,16 @@ constexpr MemberRow<Schedule> kept_rows[] = {
     {"Token",                [](const ApiMember& m, Schedule& s) { return m.text(api_token_rule, s.token); }},
 };
 
+// Members that are absent have the date of the creation.
+bool read_kept(const JsonValue& document, Schedule& schedule, std::string& why) {
+  constexpr Instant absent{-1};
+  schedule.modified = schedule.from = absent;
+  if (!read_members<Schedule>(document, {}, kept_rows, schedule, why)) return false;
+  if (schedule.modified == absent) schedule.modified = schedule.created;
+  if (schedule.from == absent) schedule.from = schedule.created;
+  return true;
+}
+
 constexpr MemberRow<ScheduleGroupText> group_rows[] = {
     {"CreationDate",         [](const ApiMember& m, ScheduleGroupText& g) { return m.date(g.created); }              },
     {"LastModificationDate",
@@ -133,8 +143,8 @@ std::string Schedule::text() const {
   json.begin_object();
   append_schedule(json, out, *this, false);
   append_date(json, out, "CreationDate", created);
-  append_date(json, out, "LastModificationDate", modified);
-  append_date(json, out, "From", from);
+  if (modified != created) append_date(json, out, "LastModificationDate", modified);
+  if (from != created) append_date(json, out, "From", from);
   if (!token.empty()) json.plain_member("Token", token);
   json.end_object();
   return out;
@@ -145,8 +155,7 @@ std::optional<Schedule> Schedule::from_text(std::string_view text) {
   if (!document || !document->is_object()) return std::nullopt;
   std::optional<Schedule> made(std::in_place);
   std::string why;
-  if (!made->read(*document, why) ||
-      !read_members<Schedule>(*document, {}, kept_rows, *made, why) ||
+  if (!made->read(*document, why) || !read_kept(*document, *made, why) ||
       (made->timing.flexible && made->timing.window_minutes == 0))
     return std::nullopt;
   return made;

@@ -6,7 +6,7 @@
 //
 //   {"ScheduleExpression":"rate(5 minutes)","FlexibleTimeWindow":{"Mode":"OFF"},"Target":{
 //    "Arn":"arn:aws:sqs:..","RoleArn":".."},"x-overlap":"skip","CreationDate":1796050800.123,
-//    "LastModificationDate":1796050800.123,"From":1796050800.123,"Token":"0123456789abcdef"}
+//    "LastModificationDate":1796060800.5,"From":1796060800.5,"Token":"0123456789abcdef"}
 //
 // A row of the directory with the account "scheduler/<account>" and the name "<group>/<name>" has
 // it as Attribute::schedule; the row of a group is named "<group>" and has its own two dates and

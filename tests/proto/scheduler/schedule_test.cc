@@ -36,7 +36,7 @@ TEST(Schedule, HasDefaultsThatAreAnsweredButNotKept) {
             R"j({"FlexibleTimeWindow":{"Mode":"OFF"},"ScheduleExpression":"rate(5 minutes)",)j"
             R"j("Target":{"Arn":"arn:aws:sqs:us-east-1:000000000000:q",)j"
             R"j("RoleArn":"arn:aws:iam::000000000000:role/r"},"CreationDate":1700000000.123,)j"
-            R"j("LastModificationDate":1700000000.123,"From":1700000000.122})j");
+            R"j("From":1700000000.122})j");
 }
 
 TEST(Schedule, IsReadFromItsText) {
@@ -55,6 +55,11 @@ TEST(Schedule, IsReadFromItsText) {
   EXPECT_EQ(again->text(), schedule.text());
   EXPECT_EQ(again->created, test_now);
   EXPECT_EQ(again->from, test_now);
+  EXPECT_EQ(again->modified, test_now);
+  EXPECT_FALSE(schedule.text().contains("LastModificationDate")) << "equal to the creation";
+  schedule.note_change(schedule_of(request_text("rate(1 minute)")), test_now + seconds(9));
+  EXPECT_EQ(Schedule::from_text(schedule.text())->modified, test_now + seconds(9));
+  EXPECT_EQ(Schedule::from_text(schedule.text())->from, test_now + seconds(9));
   EXPECT_EQ(again->token, token_digest("t-1"));
   EXPECT_EQ(again->token.size(), 16u);
   EXPECT_EQ(again->timing.end->ms, 1'800'000'000'500);
