@@ -55,6 +55,21 @@ constexpr Metric metrics[] = {
     {"pawl_messages", gauge, "Messages stored: visible, delayed and in flight.",
      &Numbers::messages},
     {"pawl_long_polls_waiting", gauge, "Long polls waiting.", &Numbers::waiting},
+    {"pawl_schedules", gauge, "Schedules that the shard follows; every shard follows all.",
+     &Numbers::schedules},
+    {"pawl_schedule_messages_sent_total", counter, "Messages that schedules sent to queues.",
+     &Numbers::fires_sent},
+    {"pawl_schedule_messages_failed_total", counter,
+     "Messages of schedules that their queue can never take.", &Numbers::fires_failed},
+    {"pawl_schedule_fires_missed_total", counter,
+     "Fires left out because the server was down or its clock was set.", &Numbers::fires_missed},
+    {"pawl_schedule_fires_overlapped_total", counter,
+     "Fires left out because the message before was still in its queue.", &Numbers::fires_overlapped},
+    {"pawl_schedule_late_seconds_max",
+     gauge, "Longest time since startup from a fire to its message; missed fires do not count.",
+     &Numbers::fires_late_ms,
+     {},
+     from_ms},
     {"pawl_wal_frames_total", counter, "Frames written to the log.", &Numbers::frames},
     {"pawl_wal_bytes_total", counter, "Bytes written to the log.", &Numbers::log_bytes},
     {"pawl_wal_padding_bytes_total", counter,
@@ -164,6 +179,15 @@ void ShardNumbers::take(const LoopStats& loop) {
   put(async_behind, static_cast<std::uint64_t>(loop.async_behind_max));
   put(requests, loop.requests);
   put(turns, loop.turns);
+}
+
+void ShardNumbers::take(const ScheduleStats& stats) {
+  put(schedules, stats.schedules);
+  put(fires_sent, stats.sent);
+  put(fires_failed, stats.failed);
+  put(fires_missed, stats.missed);
+  put(fires_overlapped, stats.overlapped);
+  put(fires_late_ms, static_cast<std::uint64_t>(stats.late_ms_max));
 }
 
 void ShardNumbers::take(const LogStats& log) {

@@ -44,8 +44,11 @@ struct ShardNumbers {
   Number connections{0}, connections_evicted{0};
   std::array<Number, auth_faults> auth_failures{};  // by reason
   Number bodies_read{0}, evicted{0}, damaged{0};
+  Number schedules{0}, fires_sent{0}, fires_failed{0}, fires_missed{0}, fires_overlapped{0},
+      fires_late_ms{0};
 
   void take(const LoopStats& loop);
+  void take(const ScheduleStats& schedules);
   void take(const LogStats& log);
   void take(const Shard& shard);
   void take(const TurnPhases& phases);

@@ -198,6 +198,9 @@ void Worker::run(const ConnectionContext& context, const std::vector<ListeningSo
   loop_ = &engine_->begin(*port_, *connections_);
   loop_->measure(phases_);
   loop_->filter_replays_with(filter_by_policy);
+  schedule_reader_ = std::make_unique<DefinitionReader>(context.sqs, context.http_url);
+  loop_->scheduler().read_with(*schedule_reader_, shared_->clock.shift(),
+                               shared_->clock.wall_before_start(engine_->alive_until()));
   connections_->use(*loop_);
   if (!listeners.empty()) {
     acceptor_ = std::make_unique<Acceptor>(*ring_, context, shared_->open_counts, *connections_,
@@ -418,6 +421,7 @@ void Worker::second_passed() {
   connections_->tick(now_);
   if (acceptor_) acceptor_->second_passed();
   numbers_.take(loop_->stats());
+  numbers_.take(loop_->scheduler().stats());
   numbers_.take(engine_->log().stats());
   numbers_.take(engine_->shard());
   numbers_.take(phases_);

@@ -37,6 +37,7 @@
 #include "net/server/idle_policy.h"
 #include "net/server/start_error.h"
 #include "net/server/watchdog.h"
+#include "proto/scheduler/reader.h"
 #include "wal/log.h"
 #include "wal/recovery/recovery.h"
 
@@ -160,6 +161,7 @@ class Worker {
   std::unique_ptr<Ring> ring_;
   std::unique_ptr<UringDisk> disk_;
   std::unique_ptr<MeshPort> port_;
+  std::unique_ptr<DefinitionReader> schedule_reader_;
   std::unique_ptr<Connections> connections_;
   std::unique_ptr<Acceptor> acceptor_;  // null: another shard accepts
   std::unique_ptr<ShardEngine> engine_;

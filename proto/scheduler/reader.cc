@@ -209,6 +209,13 @@ FiredMessages to_topic(const Schedule& schedule, FireTexts& fire, const TopicOfF
   return messages;
 }
 
+// Empty: its target is a topic.
+std::string queue_of(const Schedule& schedule, std::string_view account) {
+  const auto arn = parse_arn(schedule.target.arn);
+  if (!arn || arn->service != "sqs") return {};
+  return QueueName{account, arn->name}.text();
+}
+
 }  // namespace
 
 DefinitionReader::DefinitionReader(const CallSettings& settings, std::string base_url)
@@ -222,7 +229,8 @@ ScheduleTerms DefinitionReader::terms(const QueueConfig& row) const {
           .skips_overlap = schedule->skips_overlap,
           .ends_deleted = schedule->ends_deleted,
           .catch_up = schedule->catch_up,
-          .from = schedule->from};
+          .from = schedule->from,
+          .queue = queue_of(*schedule, owning_account(row.account))};
 }
 
 Instant DefinitionReader::next(const QueueConfig& row, Instant after) const {
