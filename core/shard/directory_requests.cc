@@ -133,9 +133,9 @@ void DirectoryRequests::put_config(const ConfigPtr& config, Instant now) {
   const ConfigPtr before = std::exchange(queue.config, config);
   CHECK(before != nullptr && before->id == config->id, "queue {} has no config", raw(config->id));
   retention_.arm_retention(queue);
-  if (config->is_fifo() && config->delay() != before->delay() && !MUTANT(forget_delay_anew))
-    states_.delay_anew(queue, now);
-  states_.order_groups(queue);
+  const bool anew =
+      config->delay() != before->delay() || config->passes_delayed() != before->passes_delayed();
+  if (config->is_fifo() && anew && !MUTANT(forget_delay_anew)) states_.delay_anew(queue, now);
   polls_.want_match(queue);  // what was a dead letter may not be one any more
 }
 

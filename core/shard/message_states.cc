@@ -343,9 +343,10 @@ void MessageStates::delay_anew(Queue& queue, Instant now) {
     } else if (slot.state == State::delayed) {
       slot.deadline = slot.life_ahead().ms == 0 ? deadline : now;  // it begins to live
       show(queue, indexed.slot());
+      if (queue.config->passes_delayed()) slot.deadline = deadline;  // as after a restart
     } else if (waits && queue.config->passes_delayed() && slot.deadline != deadline) {
       change_state(queue, indexed.slot(), State::delayed);
-      slot.deadline = deadline;  // as after a restart
+      slot.deadline = deadline;
       show(queue, indexed.slot());
     }
   });

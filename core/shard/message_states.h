@@ -69,7 +69,8 @@ class MessageStates {
   // End of a message's delay by the queue's present setting: only in a FIFO queue, and only for a
   // message never received. 0: it has no delay, or one of its own.
   static Instant delay_end(const Queue& queue, const Slot& slot);
-  // A FIFO queue's new delay also applies to the messages in it that were never received.
+  // A FIFO queue's new delay also applies to the messages in it that were never received, and a new
+  // x-fifo-delay to all.
   void delay_anew(Queue& queue, Instant now);
   // Each message of a FIFO queue takes its place by the queue's x-fifo-delay.
   void order_groups(Queue& queue) { order_groups(queue, queue.config->passes_delayed()); }

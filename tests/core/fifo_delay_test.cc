@@ -134,6 +134,15 @@ TEST(DelayInAGroup, OfTheQueueMayChange) {
       "set q delay=0 | RESTART | receive q max=10 -> a#1 b#1");
 }
 
+TEST(DelayInAGroup, OfTheQueueMayChangeBeforeTheSwitch) {
+  run_across(
+      "set q pass=0 delay=10 | send q g:a | advance 1s | send q g:b delay=4s | advance 10s | "
+      "set q delay=0 | set q pass=1 | RESTART | receive q max=10 -> a#1 b#1");
+  run_across(
+      "set q delay=10 | send q g:a ttl=60s | advance 1s | send q g:b delay=2s | advance 3s | "
+      "set q delay=2 | RESTART | receive q max=10 -> a#1 b#1");
+}
+
 // A change holds for all messages of the queue.
 TEST(DelayInAGroup, MayBeSwitched) {
   run_across(

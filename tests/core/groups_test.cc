@@ -199,7 +199,7 @@ class Passing {
   explicit Passing(std::uint64_t seed) : random_(seed) { groups_.order({}, true); }
 
   void run() {
-    for (now_.ms = 1; now_.ms < 400; ++now_.ms) {
+    for (now_.ms = 1; now_.ms < 150; ++now_.ms) {
       send();
       end_delays();
       if (random_.chance(1, 2)) serve();
