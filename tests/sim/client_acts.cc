@@ -440,6 +440,8 @@ void Clients::set(std::uint32_t client, std::uint32_t queue) {
     call.changes.push_back(number(Attribute::deduplication_scope, of_group));
     call.changes.push_back(number(Attribute::fifo_throughput_limit, of_group));
   }
+  if (is_fifo(name) && random_.chance(1, 4))
+    call.changes.push_back(number(Attribute::fifo_delay, random_.chance(2, 3) ? 1 : 0));
   submit(call);
 }
 

@@ -217,7 +217,7 @@ struct QueueRow {
 
   // FIFO.
   bool fifo = false;
-  bool passes = false;             // x-fifo-delay=pass; never changes
+  Range passes;                    // 1: x-fifo-delay=pass; both: a change is under way
   std::vector<ScopeState> scopes;  // possible states; one is true
   std::map<std::uint32_t, Attempt> attempts;
   std::map<std::uint32_t, std::uint64_t> lost_step;  // by group: last step at which a message went

@@ -21,7 +21,8 @@ constexpr Duration clock_back_max = seconds(3600);
 void Model::check_order(const Call& call, std::size_t index, const Turn& turn) {
   if (trace_->lenient()) return;  // a message set aside is skipped, and is back after a startup
   const QueueRow& queue = row(call);
-  if (queue.passes) return check_passing_order(call, index, turn);
+  if (queue.passes.low != queue.passes.high) return;
+  if (queue.passes.low == 1) return check_passing_order(call, index, turn);
   const ModelMessage& message = messages_[call.messages[index]];
   for (const std::uint32_t id : queue.messages) {
     ModelMessage& earlier = messages_[id];
@@ -44,14 +45,13 @@ void Model::check_order(const Call& call, std::size_t index, const Turn& turn) {
   }
 }
 
-// In a queue with x-fifo-delay=pass: one that was delivered precedes one that was not, and of two
-// others the one that was visible first precedes, by its time.
+// In a queue with x-fifo-delay=pass: one that was delivered precedes one that was not. Of two that
+// were not, the one with the earlier time precedes.
 bool Model::surely_precedes(const ModelMessage& message, const ModelMessage& other) {
   if (is_fresh(message)) {
     const bool before = message.view.from_high < other.view.from_low ||
                         (message.view.from_high == other.view.from_low && message.seq < other.seq);
-    const bool known = message.life.ms == 0 && other.life.ms == 0;  // a life that begins has a time
-    return is_fresh(other) && before && known;
+    return is_fresh(other) && before;
   }
   if (message.view.received.low == 0) return false;
   return is_fresh(other) || (other.view.received.low > 0 && message.seq < other.seq);
@@ -89,7 +89,8 @@ void Model::check_passing_order(const Call& call, std::size_t index, const Turn&
 // crash takes it back.
 void Model::note_passed(const Call& call) {
   const QueueRow& queue = row(call);
-  if (trace_->lenient() || queue.purges > 0 || queue.deletes > 0 || queue.passes) return;
+  if (trace_->lenient() || queue.purges > 0 || queue.deletes > 0) return;
+  if (queue.passes.high == 1) return;  // it may have been passed while it was delayed
   for (std::size_t i = 0; i < call.request.delivered; ++i) {
     if (!is_message(call.messages[i])) continue;
     const ModelMessage& later = messages_[call.messages[i]];
@@ -115,7 +116,8 @@ void Model::check_groups(const Call& call, std::uint64_t step, std::uint64_t kno
                          std::string_view name) {
   const QueueRow& queue = row(call);
   if (may_have_copies(queue)) return;  // a copy may be in front
-  if (queue.passes) return check_passing_groups(call, step, known, fired, name);
+  if (queue.passes.low != queue.passes.high) return;
+  if (queue.passes.low == 1) return check_passing_groups(call, step, known, fired, name);
   std::vector<std::uint32_t> sorted;
   for (const std::uint32_t id : queue.messages)
     if (messages_[id].seq != 0) sorted.push_back(id);
@@ -138,8 +140,8 @@ void Model::check_groups(const Call& call, std::uint64_t step, std::uint64_t kno
   }
 }
 
-// In a queue with x-fifo-delay=pass only a message that was delivered, or one that goes, is in front
-// of others while it is hidden.
+// In a queue with x-fifo-delay=pass only a message that was delivered, or one that goes, holds its
+// group while it is hidden.
 bool Model::may_hold(const ModelMessage& message) const {
   return !is_fresh(message) || message.wanders || message.arrived_step > 0 ||
          may_be_expired(message) || message.life.ms != 0;

@@ -116,7 +116,7 @@ std::uint32_t Model::add_queue(const QueueConfig& config) {
   queue.known_step = world_->step();
   queue.retention_min = queue.retention_max = config.retention().ms;
   queue.fifo = config.is_fifo();
-  queue.passes = config.passes_delayed();
+  queue.passes = number_of(config, Attribute::fifo_delay);
   const bool of_group = config.number(Attribute::deduplication_scope) == 1;
   queue.scopes = {
       {.before = of_group, .now = of_group}
@@ -139,6 +139,8 @@ void Model::widen(QueueRow& queue, const AttributeChange& change) {
     case Attribute::durability:
       queue.replays.relaxed |= change.number != 0;
       return queue.durability.widen(change.number);
+    case Attribute::fifo_delay:
+      return queue.passes.widen(change.number);
     case Attribute::replay_retention:
       return asked_retention(queue, change.number);
     case Attribute::message_retention_period:
@@ -157,12 +159,14 @@ void Model::adopt_config(const Call& call, const QueueConfig& config, QueueRow& 
   const bool known = queue.visibility.holds(config.visibility().ms) &&
                      queue.delay.holds(config.delay().ms) && queue.wait.holds(config.wait().ms) &&
                      queue.durability.holds(config.number(Attribute::durability)) &&
+                     queue.passes.holds(config.number(Attribute::fifo_delay)) &&
                      queue.replays.retention.holds(config.number(Attribute::replay_retention));
   if (!known) trace_->broken("attributes are as they were set", "queue {}", raw(queue.id));
   queue.visibility = {config.visibility().ms, config.visibility().ms};
   queue.delay = {config.delay().ms, config.delay().ms};
   queue.wait = {config.wait().ms, config.wait().ms};
   queue.durability = number_of(config, Attribute::durability);
+  queue.passes = number_of(config, Attribute::fifo_delay);
   settle_retention(queue, config.number(Attribute::replay_retention));
   const bool of_group = config.number(Attribute::deduplication_scope) == 1;
   std::erase_if(queue.scopes, [&](const ScopeState& state) { return state.now != of_group; });
@@ -263,6 +267,7 @@ void Model::answered_set(const Call& call, const Turn& turn) {
     if (change.attribute == Attribute::receive_message_wait_time_seconds) queue.wait = now;
     if (change.attribute == Attribute::durability)
       queue.durability = {change.number, change.number};
+    if (change.attribute == Attribute::fifo_delay) queue.passes = {change.number, change.number};
     if (change.attribute == Attribute::replay_retention) settle_retention(queue, change.number);
     if (change.attribute == Attribute::deduplication_scope)
       settle_scope(queue, change.number == 1, decided_low(call), decided_high(call, turn));
