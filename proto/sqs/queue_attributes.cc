@@ -113,6 +113,7 @@ constexpr Row table[] = {
      retention_from_words, true},
     own_seconds("x-max-retention", A::max_retention, retention_max_default.ms / 1000,
                 retention_max.ms / 1000),
+    {"x-fifo-delay", RowKind::choice, A::fifo_delay, 0, 1, Fifo::named, fifo_delay_words, true},
 };
 static_assert(std::size(table) < 64);
 

@@ -37,6 +37,7 @@ constexpr Attribute attributes[] = {
     Attribute::dlq_on_expiry,
     Attribute::retention_from,
     Attribute::max_retention,
+    Attribute::fifo_delay,
     Attribute::policy,
     Attribute::redrive_policy,
     Attribute::redrive_allow_policy,
@@ -105,6 +106,7 @@ TEST_F(QueueAttributesTest, AreWrittenAsTheyAreRead) {
       {"x-dlq-on-expiry",           "true",                Attribute::dlq_on_expiry              },
       {"x-retention-from",          "move",                Attribute::retention_from             },
       {"x-max-retention",           "31536000",            Attribute::max_retention              },
+      {"x-fifo-delay",              "pass",                Attribute::fifo_delay                 },
       {"ContentBasedDeduplication", "true",                Attribute::content_based_deduplication},
       {"DeduplicationScope",        "messageGroup",        Attribute::deduplication_scope        },
   };
@@ -231,9 +233,22 @@ TEST_F(QueueAttributesTest, OfLiftedLimitsAreCheckedTogether) {
   EXPECT_EQ(allowed_values("DelaySeconds"), "0 to 900, or to x-max-delay");
 }
 
+TEST_F(QueueAttributesTest, OfFifoDelaysAreForFifoQueues) {
+  EXPECT_EQ(read("x-fifo-delay", "pass").size(), 0u);
+  EXPECT_EQ(refusal_.text, "You can specify the x-fifo-delay only when FifoQueue is set to true.");
+  EXPECT_EQ(allowed_values("x-fifo-delay"),
+            "block, pass, for FIFO queues, whose names end in .fifo");
+  queue_.apply({Attribute::fifo_queue, 1, {}});
+  EXPECT_EQ(text_of(Attribute::fifo_delay, queue_), "");
+  EXPECT_EQ(read("x-fifo-delay", "block").size(), 1u) << refusal_.text;
+  read("x-fifo-delay", "skip");
+  EXPECT_EQ(refusal_.text,
+            "Invalid value for the parameter x-fifo-delay. Reason: It is one of block, pass.");
+}
+
 TEST_F(QueueAttributesTest, OfFifoQueuesAreRefusedOnStandardQueues) {
   for (const char* name :
-       {"ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit"}) {
+       {"ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit", "x-fifo-delay"}) {
     read(name, "true");
     EXPECT_EQ(refusal_.fault, SqsFault::invalid_attribute_name) << name;
   }
