@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Messages delivered at a later time: x-max-delay, x-not-before, x-max-visibility and x-attributes."""
+"""Messages delivered at a later time: x-max-delay, x-not-before, x-fifo-delay, x-max-visibility and x-attributes."""
 
 import datetime
 import json
@@ -100,10 +100,11 @@ class BotoVerbs(Verbs):
 
 class Delays(BotoVerbs):
     def test_page_can_be_followed(self):
-        self.run_documented("DELAYING.md", 5)
-        self.run_examples("DELAYING.md", 4, new_year=in_utc(9 * DAY))
+        self.run_documented("DELAYING.md", 6)
+        self.run_examples("DELAYING.md", 5, new_year=in_utc(9 * DAY))
         self.assertEqual(self.counts(self.sqs.get_queue_url(QueueName="trials")["QueueUrl"]), (0, 0, 2))
         self.assertEqual(self.counts(self.sqs.get_queue_url(QueueName="mails")["QueueUrl"]), (0, 0, 1))
+        self.assertEqual(self.counts(self.sqs.get_queue_url(QueueName="steps.fifo")["QueueUrl"]), (0, 1, 1))
 
     def test_a_message_waits_for_days(self):
         url = self.queue()
@@ -268,6 +269,33 @@ class Delays(BotoVerbs):
         self.assertIn("x-lag-target = soon of queue q", refused)
         self.assertNotIn("DelaySeconds = 5000", refused, "it is right beside x-max-delay")
 
+    def test_messages_pass_a_delayed_one_of_their_group(self):
+        url = self.queue("q.fifo", FifoQueue="true", ContentBasedDeduplication="true", x_max_delay="30d")
+        for body, delay in (("remind", 1000), ("paid", 0), ("sent", 0)):
+            self.post(url, body, MessageGroupId="order-1", DelaySeconds=delay)
+        self.assertEqual(self.bodies(url), [])
+        self.assertRegex(self.verb("explain", "q.fifo", "2"), "^It waits for message 1 before it in its group, which is delayed")
+        self.verb("queue", "set", "q.fifo", "--set", "x-fifo-delay=pass")
+        self.assertRegex(self.verb("queue", "info", "q.fifo"), r"x-fifo-delay +pass\n")
+        self.assertRegex(self.verb("explain", "q.fifo", "1"), "^It is delayed: receives return it in ")
+        self.assertRegex(self.verb("explain", "q.fifo", "2"), "^It is visible")
+        self.assertEqual(self.bodies(url, VisibilityTimeout=2000), ["paid", "sent"])
+        self.post(url, "thank", MessageGroupId="order-1", DelaySeconds=500)
+        self.assertEqual(self.bodies(url), [], "the group waits for messages in flight")
+        self.advance(1000)
+        self.assertRegex(self.verb("explain", "q.fifo", "1"), "^It waits for message 2 before it in its group, which is in flight")
+        self.advance(1000)
+        self.assertEqual(self.take(url), ["paid", "sent", "thank", "remind"])
+
+    def test_a_fifo_delay_is_for_fifo_queues(self):
+        url, fifo = self.queue(), self.queue("q.fifo", FifoQueue="true", x_fifo_delay="pass")
+        self.refusal(self.sqs.set_queue_attributes, "You can specify the x-fifo-delay only when FifoQueue is set to true.",
+                     code="InvalidAttributeName", QueueUrl=url, Attributes={"x-fifo-delay": "pass"})
+        self.refusal(self.sqs.set_queue_attributes, "It is one of block, pass.", code="InvalidAttributeValue", QueueUrl=fifo,
+                     Attributes={"x-fifo-delay": "Pass"})
+        self.sqs.set_queue_attributes(QueueUrl=fifo, Attributes={"x-fifo-delay": "block"})
+        self.assertNotIn("x-fifo-delay", self.sqs.get_queue_attributes(QueueUrl=fifo, AttributeNames=["All"])["Attributes"])
+
     def times(self, url):
         message, = self.sqs.receive_message(QueueUrl=url, AttributeNames=["x-times", "SentTimestamp"])["Messages"]
         times = json.loads(message["Attributes"]["x-times"])
@@ -297,6 +325,10 @@ class AfterAKill(unittest.TestCase):
         url = sqs.create_queue(QueueName="q", Attributes={"x-max-delay": "30d", "x-attributes": "message"})["QueueUrl"]
         for i in range(3):
             sqs.send_message(QueueUrl=url, MessageBody=f"late {i}", DelaySeconds=(i + 5) * DAY)
+        fifo = sqs.create_queue(QueueName="q.fifo", Attributes={"FifoQueue": "true", "ContentBasedDeduplication": "true",
+                                                                "x-max-delay": "30d", "x-fifo-delay": "pass"})["QueueUrl"]
+        for body, delay in (("second", 1), ("never", DAY), ("first", 0)):
+            sqs.send_message(QueueUrl=fifo, MessageBody=body, MessageGroupId="g", DelaySeconds=delay)
         soon = int(time.time() * 1000) + 3000
         sqs.send_message(QueueUrl=url, MessageBody="soon", MessageSystemAttributes=not_before(soon, "Number"))
         sqs.close()
@@ -309,6 +341,11 @@ class AfterAKill(unittest.TestCase):
         self.assertEqual([(m["Body"], m["Attributes"]["x-not-before"]) for m in messages], [("soon", str(soon))])
         got = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessagesDelayed"])["Attributes"]
         self.assertEqual(got["ApproximateNumberOfMessagesDelayed"], "3")
+        fifo = sqs.get_queue_url(QueueName="q.fifo")["QueueUrl"]
+        for body in ("first", "second"):  # by their times, not by their numbers
+            message, = sqs.receive_message(QueueUrl=fifo, MaxNumberOfMessages=10, WaitTimeSeconds=20)["Messages"]
+            self.assertEqual(message["Body"], body)
+            sqs.delete_message(QueueUrl=fifo, ReceiptHandle=message["ReceiptHandle"])
 
 
 if __name__ == "__main__":
