@@ -22,6 +22,7 @@
 
 #include "core/base/mutant.h"
 #include "tests/sim/mutants.h"
+#include "tests/sim/schedule_run.h"
 #include "tests/sim/simulation.h"
 
 namespace pawl::sim {
@@ -125,7 +126,16 @@ Outcome run_seed(const Options& options, std::uint64_t seed) {
   const std::string words =
       fmt::format("seed {} failed; replay it with: {}\n", seed, replay_command(options, seed));
   std::strncpy(last_words, words.c_str(), sizeof last_words - 1);
-  return Simulation(make_plan(seed, options.operations, options.shards), options.trace).run();
+  Outcome outcome =
+      Simulation(make_plan(seed, options.operations, options.shards), options.trace).run();
+  if (!outcome.ok) return outcome;
+  ScheduleRun schedules(seed, options.trace);
+  outcome.ok = schedules.run();
+  outcome.invariant = schedules.trace().invariant();
+  outcome.what = schedules.trace().what();
+  outcome.hash = mix(outcome.hash ^ schedules.trace().hash());
+  outcome.fires = schedules.received();
+  return outcome;
 }
 
 int run_seeds(const Options& options) {
@@ -154,6 +164,7 @@ int run_seeds(const Options& options) {
     total.copies += outcome.copies;
     total.pairs.add(outcome.pairs);
     total.replays_proved += outcome.replays_proved;
+    total.fires += outcome.fires;
     total.simulated_us += outcome.simulated_us;
   }
   const double seconds =
@@ -161,13 +172,13 @@ int run_seeds(const Options& options) {
   fmt::print(
       "{} seeds, {} failed: {} operations ({} a seed), {} turns, {} crashes, {} starts, {} stops, "
       "{} disk errors, {} refusals, {} KiB of bodies read back, {} KiB relocated, {} set aside, {} "
-      "copies received ({} demanded), "
+      "copies received ({} demanded), {} messages of schedules, "
       "{:.0f} s simulated "
       "in {:.1f} s, {:.0f} seeds/s, hash {:016x}\n",
       options.seeds, failed, total.operations,
       total.operations / std::max<std::uint64_t>(options.seeds, 1), total.turns, total.crashes,
       total.starts, total.stops, total.faults, total.refused, total.bodies_read >> 10,
-      total.relocated >> 10, total.set_aside, total.copies, total.replays_proved,
+      total.relocated >> 10, total.set_aside, total.copies, total.replays_proved, total.fires,
       static_cast<double>(total.simulated_us) / 1e6, seconds,
       static_cast<double>(options.seeds) / seconds, total.hash);
   fmt::print("pairs of features that one message had: {}\n", total.pairs.describe());

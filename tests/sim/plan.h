@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/queue/labelled_queues.h"
 #include "tests/sim/sim_disk.h"
 #include "wal/log.h"
 

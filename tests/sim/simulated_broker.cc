@@ -156,6 +156,7 @@ Start SimulatedBroker::start(std::int64_t jump_ms) {
     machine->fired = machine->now - ShardLoop::timers_late;
   }
   up_ = true;
+  ++starts_;
   trace_->note("{} us: up, clock {}, said {}", now_us_, now().ms, fingerprint_);
   return Start::up;
 }

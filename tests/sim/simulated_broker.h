@@ -128,6 +128,8 @@ class SimulatedBroker {
   }
   void unstall();
   void step_wall_clock(std::int64_t ms) { wall_ms_ahead_ += ms; }
+  std::int64_t wall_ms() const { return clocks_.wall_us() / 1000; }
+  std::uint64_t starts() const { return starts_; }  // successful ones
   // Sets the wall clock to the broker's clock.
   void set_wall_clock_right() { wall_ms_ahead_ += now().ms - clocks_.wall_us() / 1000; }
   // Wakes a shard without a reason, as a stopping worker does every millisecond.
@@ -224,6 +226,7 @@ class SimulatedBroker {
   Plan plan_;
   Trace* trace_;
   const ScheduleReader* schedules_ = nullptr;
+  std::uint64_t starts_ = 0;
   BrokerObserver* observer_;
   Random random_;
   std::unique_ptr<SimDisk> root_;  // holds PAWL

@@ -35,6 +35,7 @@ struct Outcome {
   FeaturePairs pairs;
   std::uint64_t copies = 0;          // copies that replay tasks sent and clients received
   std::uint64_t replays_proved = 0;  // copies that had to come, and came
+  std::uint64_t fires = 0;           // messages of schedules that came
   std::uint64_t simulated_us = 0;
 };
 
