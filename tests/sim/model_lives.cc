@@ -66,7 +66,7 @@ const QueueRow* Model::surely_moves_expired(const ModelMessage& message) const {
   const QueueRow& queue = row(message);
   const std::uint64_t since = std::max(message.decided_step, message.arrived_step);
   if (!queue.moves_expired || queue.policies.size() != 1 || queue.sets > 0 ||
-      queue.set_step >= since || queue.may_move || queue.starts > 0)
+      queue.set_step >= since || queue.starts_asked > 0)
     return nullptr;
   const QueueRow* const target = surely_there(queue.policies.front().target, queue);
   const bool sure = target != nullptr && target->known_step < since && target->purges == 0 &&
