@@ -126,8 +126,8 @@ CallStep SchedulerRefusal::broker(Errc code) {
   return because(why, "{}", in_words_of_sqs.text);
 }
 
-CallStep SchedulerState::route(Request request, CallStep (*next)(SchedulerState&)) {
-  requests.assign(1, std::move(request));
+CallStep SchedulerState::route(const Request& request, CallStep (*next)(SchedulerState&)) {
+  requests.assign(1, request);
   routes.assign(1, {&requests.front(), control_shard});
   then = next;
   return CallStep::route;

@@ -91,7 +91,7 @@ CallStep delete_group_on(SchedulerState& s) {
     if (std::exchange(s.group_is_deleted, true)) return CallStep::respond;
     s.listing.after.clear();
     request.queue = s.row->id;
-    return s.route(std::move(request), delete_group_on);
+    return s.route(request, delete_group_on);
   }
   s.listing.after = rows.back()->name;
   s.requests.assign(rows.size(), request);
@@ -135,7 +135,7 @@ CallStep send_group_tags(SchedulerState& s) {
   request.queue = s.row->id;
   request.tags = &s.tags;
   request.based_on = s.row;
-  return s.route(std::move(request), tags_changed);
+  return s.route(request, tags_changed);
 }
 
 CallStep tags_changed(SchedulerState& s) {
@@ -178,7 +178,7 @@ CallStep create_schedule_group(SchedulerState& s) {
   Request request;
   request.op = Op::create_queue;
   request.spec = &s.spec;
-  return s.route(std::move(request), group_created);
+  return s.route(request, group_created);
 }
 
 CallStep get_schedule_group(SchedulerState& s) {

@@ -121,7 +121,7 @@ CallStep list_on(SchedulerState& s) {
   }
   Request pause;
   pause.op = Op::none;
-  return s.route(std::move(pause), list_on);
+  return s.route(pause, list_on);
 }
 
 // The first row of a group after `after`, or nothing: schedules are passed over, a group at a time.

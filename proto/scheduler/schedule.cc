@@ -202,14 +202,14 @@ ScheduleGroupText ScheduleGroupText::from_text(std::string_view text) {
 }
 
 Instant next_fire_of(const ScheduleTiming& timing, Instant created, QueueId id, Instant after) {
-  auto expression = parse_schedule(timing.expression);
+  const auto expression = parse_schedule(timing.expression);
   const Zone* const zone = zone_of(timing.zone);
   if (!expression || zone == nullptr) return never;
   const bool once = std::holds_alternative<OneTime>(*expression);  // has no start and no end
   const Duration part = window_part(timing, id);
   Instant from = after - part;
   if (timing.start && !once) from = std::max(from, *timing.start - milliseconds(1));
-  const auto fire = next_fire({.expression = std::move(*expression),
+  const auto fire = next_fire({.expression = *expression,
                                .zone = *zone,
                                .start = timing.start.value_or(created),
                                .nonexistent = timing.nonexistent},

@@ -98,7 +98,7 @@ CallStep created(SchedulerState& s) {
   Request deletion;
   deletion.op = Op::delete_queue;
   deletion.queue = request.config->id;
-  return s.route(std::move(deletion), refuse_group_gone);
+  return s.route(deletion, refuse_group_gone);
 }
 
 CallStep updated(SchedulerState& s);
@@ -116,7 +116,7 @@ CallStep send_update(SchedulerState& s) {
   request.queue = s.row->id;
   request.changes = s.changes;
   request.based_on = s.row;
-  return s.route(std::move(request), updated);
+  return s.route(request, updated);
 }
 
 CallStep updated(SchedulerState& s) {
@@ -153,7 +153,7 @@ CallStep create_schedule(SchedulerState& s) {
   Request request;
   request.op = Op::create_queue;
   request.spec = &s.spec;
-  return s.route(std::move(request), created);
+  return s.route(request, created);
 }
 
 CallStep get_schedule(SchedulerState& s) {
@@ -186,7 +186,7 @@ CallStep delete_schedule(SchedulerState& s) {
   Request request;
   request.op = Op::delete_queue;
   request.queue = s.row->id;
-  return s.route(std::move(request), schedule_deleted);
+  return s.route(request, schedule_deleted);
 }
 
 }  // namespace pawl::scheduler

@@ -113,7 +113,7 @@ struct SchedulerState {
 
   std::string rows_account() const { return schedule_account(account); }
   // Routes one request to the control shard.
-  CallStep route(Request request, CallStep (*next)(SchedulerState&));
+  CallStep route(const Request& request, CallStep (*next)(SchedulerState&));
   Errc outcome() const;  // of the only request, or the first error of several
 };
 

@@ -37,7 +37,7 @@ TEST(SchedulerState, RoutesOneRequestToTheControlShard) {
   Request request;
   request.op = Op::none;
   const auto next = [](SchedulerState&) { return CallStep::respond; };
-  EXPECT_EQ(s.route(std::move(request), next), CallStep::route);
+  EXPECT_EQ(s.route(request, next), CallStep::route);
   ASSERT_EQ(s.routes.size(), 1u);
   EXPECT_EQ(s.routes[0].request, &s.requests[0]);
   EXPECT_EQ(s.routes[0].target, control_shard);
