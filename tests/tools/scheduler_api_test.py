@@ -312,6 +312,18 @@ class Accounts(Scheduler):
         self.assertIn("Message", text)
 
 
+class Quota(Scheduler):
+    words = ("--max-queues-per-account", "2")
+
+    def test_schedules_and_groups_count_towards_the_limit_of_an_account(self):
+        self.api.create_schedule_group(Name="g")
+        self.create("n")
+        for call in (lambda: self.create("m"), lambda: self.api.create_schedule_group(Name="h")):
+            self.assertIn("Limits: ", self.refused("ServiceQuotaExceededException", call))
+        self.api.delete_schedule(Name="n")
+        self.create("m")
+
+
 class Strict(Scheduler):
     words = ("--strict-sqs",)
 
