@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/shard/schedules.h"
 
+#include <algorithm>
+
 #include "core/base/check.h"
 #include "core/base/mutant.h"
 
@@ -9,12 +11,16 @@ namespace pawl {
 void Schedules::changed(QueueId schedule) {
   CHECK(schedule != QueueId::none);
   changed_.push_back(schedule);
+  if (state_.directory->find(schedule) == nullptr) newest_.erase(schedule);
   state_.arm(ShardPart::schedules);
 }
 
 void Schedules::note(Queue& queue, const Fire& fire, Seq seq) {
   if (!queue.fires) queue.fires = std::make_unique<Fires>(state_.fires_bytes.write());
-  if (!MUTANT(forget_fire)) queue.fires->note(fire, seq);
+  if (MUTANT(forget_fire)) return;
+  queue.fires->note(fire, seq);
+  Instant& newest = newest_[fire.schedule];
+  newest = std::max(newest, fire.at);
 }
 
 const Fires::Entry* Schedules::find(QueueId schedule, QueueId queue) const {
@@ -25,6 +31,11 @@ const Fires::Entry* Schedules::find(QueueId schedule, QueueId queue) const {
 Instant Schedules::newest(QueueId schedule, QueueId queue) const {
   const Fires::Entry* const entry = find(schedule, queue);
   return entry == nullptr ? Instant{} : entry->fire.at;
+}
+
+Instant Schedules::newest(QueueId schedule) const {
+  const auto found = newest_.find(schedule);
+  return found == newest_.end() ? Instant{} : found->second;
 }
 
 bool Schedules::is_there(QueueId schedule, QueueId queue) const {

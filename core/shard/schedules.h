@@ -6,6 +6,7 @@
 // Owner:  core/shard/shard.h.
 #pragma once
 
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -32,8 +33,10 @@ class Schedules {
     return queue.fires && queue.fires->has(fire);
   }
   void note(Queue& queue, const Fire& fire, Seq seq);
-  // The newest fire of the schedule that sent a message to the queue; 0: none.
+  // The newest fire of the schedule that sent a message to the queue, or to any queue of this
+  // shard; 0: none.
   Instant newest(QueueId schedule, QueueId queue) const;
+  Instant newest(QueueId schedule) const;
   // The message of that fire is still in the queue, in whatever state.
   bool is_there(QueueId schedule, QueueId queue) const;
 
@@ -42,6 +45,7 @@ class Schedules {
 
   ShardState& state_;
   std::vector<QueueId> changed_;
+  std::unordered_map<QueueId, Instant> newest_;  // of each schedule, to any queue
 };
 
 }  // namespace pawl

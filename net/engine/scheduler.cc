@@ -84,15 +84,20 @@ void Scheduler::go_on(const QueueConfig& config, const ScheduleTerms& terms, Row
 }
 
 // A queue remembers its newest fire. A queue without such a memory may be new, like a later
-// subscription of a topic. Then the fires are over that the server was alive to send. It may have
-// lost only the last ones, in a crash.
+// subscription of a topic: the fires are over that the server was alive to send, but for the last
+// ones. Of several queues of a topic, a crash may have left some without the newest fire: it is
+// sent again, and the others know it.
 Instant Scheduler::base_of(const QueueConfig& config, const ScheduleTerms& terms) const {
   const ConfigPtr* const queue = terms.queue.empty() ? nullptr : find_queue(terms);
+  const Instant sure = alive_until_ - unsure_before_end;
   if (queue != nullptr) {
     const Instant newest = shard_.schedules().newest(config.id, (*queue)->id);
     if (newest.ms != 0 || (*queue)->id < config.id) return std::max(terms.from, newest);
+    return std::max(terms.from, sure);
   }
-  return std::max(terms.from, alive_until_ - unsure_before_end);
+  const Instant newest = shard_.schedules().newest(config.id);
+  if (newest.ms == 0) return std::max(terms.from, sure);
+  return std::max(terms.from, newest > sure ? newest - one_ms : newest);
 }
 
 const ConfigPtr* Scheduler::find_queue(const ScheduleTerms& terms) const {
