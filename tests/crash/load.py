@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""4 producers, 4 consumers, 2 planners and a sender of messages that expire, with a ledger of
-acknowledged requests, on a server that restarts. A planner sends delayed messages, and cancels and
-reschedules them by their ids. Messages that expire must all come to their dead-letter queue.
+"""4 producers, 4 consumers, 2 planners, a sender of messages that expire and a maker of schedules,
+with a ledger of acknowledged requests, on a server that restarts. A planner sends delayed messages,
+and cancels and reschedules them by their ids. Messages that expire must all come to their
+dead-letter queue. A schedule fires once, some seconds after its creation.
 
 At the end the queues are drained and the ledger is checked:
 
@@ -11,6 +12,7 @@ At the end the queues are drained and the ledger is checked:
   early     a receive that began after the acknowledgement of a delay, or of a new delivery time,
             delivered the message before that time
   unasked   a dead letter does not say that it expired
+  twice     a fire of a schedule has sent two messages
 """
 
 import collections
@@ -57,6 +59,12 @@ class Client:
 
     def call(self, action, **request):
         """Returns the response. OSError or HTTPException if the server died: outcome unknown."""
+        return self.post("/", request, {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "AmazonSQS." + action})
+
+    def schedule(self, name, **request):
+        return self.post("/schedules/" + name, request, {"Content-Type": "application/json"})
+
+    def post(self, path, request, headers):
         life, address = self.load.address()
         if self.connection is None or life != self.life:
             self.close()
@@ -64,8 +72,7 @@ class Client:
             self.connection = http.client.HTTPConnection(host, int(port), timeout=30)
             self.life = life
         try:
-            self.connection.request("POST", "/", json.dumps(request).encode(), {
-                "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "AmazonSQS." + action})
+            self.connection.request("POST", path, json.dumps(request).encode(), headers)
             response = self.connection.getresponse()
             body = response.read()
             self.cancelled = response.getheader("x-pawl-cancel")
@@ -73,7 +80,7 @@ class Client:
             self.close()
             raise
         if response.status != 200:
-            raise Refused(f"{action}: {response.status} {body[:200]!r}", response.status)
+            raise Refused(f"{path} {headers}: {response.status} {body[:200]!r}", response.status)
         return json.loads(body) if body else {}
 
     def close(self):
@@ -98,6 +105,8 @@ class Ledger:
         self.not_before = {}  # body -> (time of the acknowledgement, earliest delivery)
         self.early = []
         self.unasked = []
+        self.fires = {}  # body -> (time of the fire, id of its message)
+        self.twice = []
         self.planned = collections.Counter()  # cancelled, gone, in flight, rescheduled
 
     def backlog(self):
@@ -113,6 +122,15 @@ class Ledger:
                 self.returned.append(body)
             acked_at, earliest = self.not_before.get(body, (asked_at, 0))
             if acked_at < asked_at and time.monotonic() < earliest:
+                self.early.append(body)
+
+    def fired(self, body, identity):
+        with self.lock:
+            at, known = self.fires[body]
+            self.fires[body] = (at, identity)
+            if known not in (None, identity):
+                self.twice.append(body)
+            if time.time() < at:
                 self.early.append(body)
 
     def delivered_again(self):
@@ -205,6 +223,7 @@ class Load:
         for i in range(PLANNERS):
             workers.append((self.plan(f"d{i}"), self.random.random()))
         workers.append((self.let_expire, self.random.random()))
+        workers.append((self.make_schedules, self.random.random()))
         self.threads = [threading.Thread(target=self.work, args=worker, daemon=True) for worker in workers]
         for thread in self.threads:
             thread.start()
@@ -272,6 +291,24 @@ class Load:
     def let_expire(self, client, luck, number):
         bodies = [body_of(f"e-{number}-{i}-q{EXPIRING}-", 100) for i in range(10)]
         self.send(client, EXPIRING, bodies, life=luck.choice(("50ms", "500ms", "1s", "1m")))
+        time.sleep(0.02)
+
+    def make_schedules(self, client, luck, number):
+        queue = luck.randrange(QUEUES)
+        body = body_of(f"s-{number}-q{queue}-", 100)
+        at = int(time.time()) + luck.randint(1, 3)
+        with self.ledger.lock:
+            self.ledger.sends_tried.add(body)
+            self.ledger.fires[body] = (at, None)
+        client.schedule(f"s-{number}", ScheduleExpression=time.strftime("at(%Y-%m-%dT%H:%M:%S)", time.gmtime(at)),
+                        FlexibleTimeWindow={"Mode": "OFF"}, ActionAfterCompletion=luck.choice(("NONE", "DELETE")),
+                        Target={"Arn": f"arn:aws:sqs:us-east-1:000000000000:crash-{queue}", "Input": body,
+                                "RoleArn": "arn:aws:iam::000000000000:role/any"})
+        # Created too late, it never fires.
+        if time.time() < at - 0.1:
+            with self.ledger.lock:
+                self.ledger.sends_acked[body] = client.life
+                self.ledger.planned["schedules"] += 1
         time.sleep(0.02)
 
     # --- requests that the ledger records ---
@@ -349,6 +386,8 @@ class Load:
                                     if message.get("Attributes", {}).get("x-dead-letter-reason") != "expired"]
         for message in messages:
             self.ledger.delivered(message["Body"], asked_at)
+            if message["Body"] in self.ledger.fires:
+                self.ledger.fired(message["Body"], message["MessageId"])
         return messages
 
     def delete(self, client, queue, messages, single):
@@ -408,6 +447,7 @@ class Load:
             "foreign bodies": len(self.ledger.foreign),
             "deliveries before their time": len(self.ledger.early),
             "dead letters without their reason": len(self.ledger.unasked),
+            "fires that came twice": len(self.ledger.twice),
             "messages after the drain": after_restart,
             "exit code after SIGTERM": self.stopped,
         }
@@ -419,7 +459,7 @@ class Load:
         for name, count in checks.items():
             print(f"{'ok' if count == 0 else 'FAILED':7} {name}: {count}")
         examples = {"lost, with the life that acknowledged it": [f"{ledger.sends_acked[body]} {body}" for body in sorted(lost)],
-                    "returned": ledger.returned, "foreign": ledger.foreign, "early": ledger.early, "unasked": ledger.unasked, "refused": self.refused}
+                    "returned": ledger.returned, "foreign": ledger.foreign, "early": ledger.early, "unasked": ledger.unasked, "twice": ledger.twice, "refused": self.refused}
         for name, found in examples.items():
             for example in found[:5]:
                 print(f"  {name}: {str(example)[:200]}")
@@ -433,7 +473,8 @@ class Load:
         return (f"{len(ledger.sends_acked)} sends acked, {len(lost)} lost, {len(ledger.deletes_acked)} deletes acked, "
                 f"{len(ledger.returned)} seen again, {ledger.planned['cancelled']} cancelled, "
                 f"{ledger.planned['rescheduled']} rescheduled, {len(ledger.early)} early, "
-                f"{ledger.planned['expired']} dead letters that expired")
+                f"{ledger.planned['expired']} dead letters that expired, "
+                f"{ledger.planned['schedules']} schedules, {len(ledger.twice)} fired twice")
 
 
 def body_of(label, size):
