@@ -35,14 +35,14 @@ void EngineClock::resume(const ClockAnchor& anchor, bool trusted) {
     set_engine_us(anchor.engine.ms * 1000);
     waits_ = true;
   }
-  shift_.set_us(anchor.shift_us);
+  set_shift_us(anchor.shift_us);
   shift_before_us_ = anchor.shift_us;
 }
 
 void EngineClock::settle(Instant newest) {
   if (now() <= newest) set_engine_us((newest.ms + 1) * 1000);
   CHECK(now() > newest, "{} is not after {}", now().ms, newest.ms);
-  if (waits_) shift_.set_us(clocks_->wall_us() - clocks_->running_us() - offset_us());
+  if (waits_) set_shift_us(clocks_->wall_us() - clocks_->running_us() - offset_us());
   steady_since_us_ = clocks_->running_us();
   noted_offset_us_ = offset_us();
   if (waits_ && uncounted_us() <= step_us) count_time_off();
@@ -54,7 +54,7 @@ EngineClock::Followed EngineClock::follow() {
   const std::int64_t running = clocks_->running_us();
   std::int64_t ahead = clocks_->wall_us() - running - offset_us() - shift_.us();
   if (std::abs(ahead) > step_us) {
-    shift_.set_us(shift_.us() + ahead);
+    set_shift_us(shift_.us() + ahead);
     followed.stepped_us = ahead;
     followed.changed = !waits_;
     steady_since_us_ = running;
@@ -72,9 +72,15 @@ EngineClock::Followed EngineClock::follow() {
   return followed;
 }
 
+void EngineClock::set_shift_us(std::int64_t us) {
+  shift_.set_us(us);
+  schedule_shift_.set_us(us + advanced_us_);
+}
+
 void EngineClock::advance(Duration by) {
   CHECK(by.ms >= 0, "{} ms: time does not go back", by.ms);
-  shift_.set_us(shift_.us() - by.ms * 1000);
+  advanced_us_ += by.ms * 1000;
+  set_shift_us(shift_.us() - by.ms * 1000);
   offset_us_.fetch_add(by.ms * 1000, std::memory_order_relaxed);
 }
 
@@ -83,7 +89,7 @@ std::int64_t EngineClock::count_time_off() {
   CHECK(waits_, "the time off is counted twice");
   const std::int64_t counted = std::max<std::int64_t>(0, uncounted_us());
   offset_us_.fetch_add(counted, std::memory_order_relaxed);
-  shift_.set_us(shift_.us() - counted);
+  set_shift_us(shift_.us() - counted);
   waits_ = false;
   return counted;
 }

@@ -63,8 +63,8 @@ class EngineClock : public Clock {
     std::int64_t counted_us = 0;  // time off that has been counted in this call
   };
   Followed follow();  // once a second
-  // For tests of programs: so much time passes at once. Messages become older by it; the wall time
-  // of requests stays.
+  // For tests of programs: so much time passes at once. Messages become older by it, and schedules
+  // fire; the wall time of requests stays.
   void advance(Duration by);
   // The anchor for the next startup. Call noted() when it is durable.
   ClockAnchor anchor() const;
@@ -79,6 +79,8 @@ class EngineClock : public Clock {
   // The value of running_us() at which now() reaches `instant`.
   std::int64_t running_us_at(Instant instant) const { return instant.ms * 1000 - offset_us(); }
   const TimeShift& shift() const { return shift_; }
+  // The clock of schedules: wall time, and the time that advance() has let pass.
+  const TimeShift& schedule_shift() const { return schedule_shift_; }
   // The wall time of an instant before the start.
   Instant wall_before_start(Instant engine) const {
     return Instant{engine.ms + shift_before_us_ / 1000};
@@ -87,12 +89,14 @@ class EngineClock : public Clock {
  private:
   std::int64_t offset_us() const { return offset_us_.load(std::memory_order_relaxed); }
   void set_engine_us(std::int64_t us);
+  void set_shift_us(std::int64_t us);
   std::int64_t count_time_off();
 
   const MachineClocks* clocks_;
   // Relaxed: one number, which orders nothing else.
   std::atomic<std::int64_t> offset_us_;
-  TimeShift shift_;
+  TimeShift shift_, schedule_shift_;
+  std::int64_t advanced_us_ = 0;
   std::int64_t noted_offset_us_ = 0;
   std::int64_t shift_before_us_ = 0;  // the shift noted before the start
   std::int64_t steady_since_us_ = 0;  // running_us() at settle() or the last step

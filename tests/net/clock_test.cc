@@ -248,6 +248,7 @@ TEST(AdvancedClock, MessagesBecomeOlderAndTheWallTimeStays) {
   clock.advance(seconds(900));
   EXPECT_EQ((clock.now() - sent).ms, 900'000);
   EXPECT_EQ(clock.shift().wall(clock.now()), wall);
+  EXPECT_EQ(clock.schedule_shift().wall(clock.now()), wall + seconds(900));
   EXPECT_EQ(clock.shift().wall(sent).ms, wall.ms - 900'000) << "as if it had been sent earlier";
   dial.pass(second_us);
   EXPECT_EQ(clock.follow().stepped_us, 0) << "no step of the wall clock";

@@ -147,7 +147,8 @@ Start SimulatedBroker::start(std::int64_t jump_ms) {
     machine->engine->loop().filter_replays_with(make_filter);
     if (schedules_ != nullptr)
       machine->engine->loop().scheduler().read_with(
-          *schedules_, clock_->shift(), clock_->wall_before_start(machine->engine->alive_until()));
+          *schedules_, clock_->schedule_shift(),
+          clock_->wall_before_start(machine->engine->alive_until()));
     machine->asleep = machine->drowsy = machine->kicked = machine->closed = false;
     machine->wake_at = UINT64_MAX;
     machine->stalled_until = 0;

@@ -73,6 +73,15 @@ class Firing(Scheduler):
             self.update("n", Target=target(Input="y"), **{"ScheduleExpression": "rate(1 hour)", **words})
         self.assertEqual(self.receive(queue, 2), [])
 
+    def test_schedules_fire_when_the_clock_is_advanced(self):
+        queue = self.queue()
+        self.create("n", ScheduleExpression="rate(1 hour)", Target=target(Input="x"))
+        self.assertEqual(len(self.receive(queue)), 1)
+        for by in ("1h", "5h"):  # of several missed fires the last takes place
+            self.assertEqual(self.pawl.page("POST", "/_pawl/clock", body=json.dumps({"advance": by}))[0], 200)
+            self.assertEqual(len(self.receive(queue)), 1)
+            self.assertEqual(self.receive(queue, 1), [])
+
     def test_a_disabled_schedule_does_not_fire(self):
         queue = self.queue()
         self.create("n", ScheduleExpression="rate(1 minute)", State="DISABLED")
