@@ -168,6 +168,7 @@ struct Delivery {
   Instant durable;  // with ReceiveParams::times: when it was found on disk; 0: not known
   // from the log
   Instant moved;  // when it came from another queue; 0: it was sent to this one
+  Fire fire;      // a schedule sent it to this queue
   Instant sent;
   Instant deliver_at;  // `sent` and its delay
   MessageId id;        // set if the message kept its id from another queue; zero: see message_id()

@@ -14,6 +14,7 @@ namespace {
 void fill(Delivery& delivery, const StoredMessage& stored) {
   delivery.take(stored.sent, stored.deliver_at, stored.carried.id, stored.content);
   delivery.moved = stored.carried.arrived;
+  delivery.fire = stored.fire;
   delivery.moved_receives = stored.carried.receive_count;
   delivery.durable = stored.relocated ? never : Instant{};  // see note_durable()
 }

@@ -69,9 +69,11 @@ constexpr ErrorRow errors[] = {
           "created in it. Move to a new data directory."),
     never(
         Errc::directory_full, Status::directory_full, F::over_limit,
-        "The directory of queues is full. Limits: {queues_max} queues and topics, those of one "
-        "account up to its own limit (--max-queues-per-account), and {directory_mib} MiB of their "
-        "names, attributes, tags and subscriptions. Delete queues that are not used."),
+        "The directory of queues is full. Limits: {queues_max} queues, topics and schedules, "
+        "those of one account up to its own limit (--max-queues-per-account), and {directory_mib} "
+        "MiB "
+        "of their names, attributes, tags, subscriptions and definitions. Delete some that are not "
+        "used."),
     never(Errc::not_supported, Status::not_supported, F::unsupported_operation,
           "This version of pawl does not do this."),
     later(Errc::overloaded, Status::overloaded, 10, F::request_throttled, 200,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ExplainMessage: why one message is delivered or not.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 
@@ -11,6 +13,7 @@
 #include "proto/text/json.h"
 #include "proto/text/network.h"
 #include "proto/text/text.h"
+#include "proto/text/timestamp.h"
 
 namespace pawl {
 namespace {
@@ -24,6 +27,17 @@ std::string id_text(const PawlState& s, const PeekedMessage& message, const Deli
   return {text.data(), text.size()};
 }
 
+// A sentence on the schedule that sent the message, with a space before it; empty: none did.
+std::string origin_of(const PawlState& s, const Delivery& delivery) {
+  const Fire& fire = delivery.fire;
+  if (fire.schedule == QueueId::none) return {};
+  const ConfigPtr* const schedule = s.call->directory->find(fire.schedule);
+  return fmt::format(" {} sent it, for {}.",
+                     schedule == nullptr ? std::string("A schedule that was deleted")
+                                         : "The schedule " + (*schedule)->name,
+                     timestamp_text(fire.at));
+}
+
 void note_found(PawlState& s, const PeekedMessage& message, const Delivery* delivery) {
   const bool known = delivery != nullptr || message.state == PeekedMessage::State::not_durable;
   CHECK(!s.found, "message {} was found before", s.found->seq);
@@ -34,7 +48,7 @@ void note_found(PawlState& s, const PeekedMessage& message, const Delivery* deli
   CHECK(delivery->seq == message.seq, "the body of message {}", delivery->seq);
   const ExpectedEnd end = expected_end(*s.queue, message, *delivery, s.now);
   s.expires = end.at;
-  s.more = arrival(*delivery, s.now) + end.text;
+  s.more = origin_of(s, *delivery) + arrival(*delivery, s.now) + end.text;
 }
 
 CallStep write_explanation(PawlState& s) {

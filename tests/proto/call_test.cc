@@ -130,12 +130,9 @@ TEST_F(SqsProtocol, EveryErrorOfTheBrokerHasOneNameStatusAndText) {
        "AWS.SimpleQueueService.UnsupportedOperation;Sender",                                                                       "All 4294967294 queue ids of this data directory were used: no more queues can be created "
        "in it. Move to a new data directory."                                                                                                                   },
       {Errc::directory_full,          403, "com.amazonaws.sqs#OverLimit",                             "OverLimit;Sender",
-       "The directory of queues is full. Limits: 100000 queues and topics, those of one account up "
-       "to "
-       "its own limit "
-       "(--max-queues-per-account), and 32 MiB of their names, attributes, tags and subscriptions. "
-       "Delete queues that are "
-       "not used."                                                                                                                                                                                                          },
+       "The directory of queues is full. Limits: 200000 queues, topics and schedules, those of one "
+       "account up to its own limit (--max-queues-per-account), and 64 MiB of their names, "
+       "attributes, tags, subscriptions and definitions. Delete some that are not used."                                                                                                                                    },
       {Errc::not_supported,           400, "com.amazonaws.sqs#UnsupportedOperation",
        "AWS.SimpleQueueService.UnsupportedOperation;Sender",                                                                       "This version of pawl does not do this."                                                 },
       {Errc::overloaded,              429, "com.amazonaws.sqs#RequestThrottled",                      "RequestThrottled;Sender",

@@ -39,6 +39,9 @@ class Firing(Scheduler):
             Input="<aws.scheduler.schedule-arn> <aws.scheduler.scheduled-time> <aws.scheduler.attempt-number>"))
         (message,) = self.receive(queue)
         self.assertEqual(message["Body"], f"arn:aws:scheduler:us-east-1:000000000000:schedule/default/once {due:%Y-%m-%dT%H:%M:%SZ} 1")
+        said = self.pawl.page("POST", "/", {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "Pawl.ExplainMessage"},
+                              json.dumps({"QueueUrl": queue, "MessageId": message["MessageId"]}))[1]
+        self.assertIn(f"The schedule default/once sent it, for {due:%Y-%m-%dT%H:%M:%SZ}.", said)
         late = int(message["Attributes"]["SentTimestamp"]) - due.timestamp() * 1000
         self.assertTrue(0 <= late < 1000, f"{late} ms late")
         self.assertEqual(self.receive(queue, 1), [])

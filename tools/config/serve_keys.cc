@@ -26,6 +26,7 @@ constexpr std::uint32_t connections_most = 1'000'000;
 constexpr std::uint64_t memory_min = std::uint64_t{32} << 20;
 constexpr std::size_t region_max = 64;
 constexpr std::size_t http_addresses_max = 8;
+constexpr std::uint32_t metrics_queues_max = 100'000;
 using Text = std::string;
 
 template <Text Options::* member>
@@ -180,11 +181,11 @@ const ServeKey keys[] = {
      [](Options& o, const Text& t) { o.auth = t; return t == "none" || t == "sigv4"; }},
     {"sqs", "keys", "keys", "FILE", "Access keys: [[key]] tables with id, secret, account; SIGHUP reloads them", "none",
      [](Options& o, const Text& t) { o.keys_file = t; o.load_keys = [t] { return read_key_file(t); }; return !t.empty(); }},
-    {"sqs", "max-queues-per-account", "max-queues-per-account", "N", "Limit of queues and topics of one account, 1 to 100000",
-     "100000; with --auth sigv4 50000",
+    {"sqs", "max-queues-per-account", "max-queues-per-account", "N", "Limit of queues and topics of one account, 1 to 200000",
+     "200000; with --auth sigv4 100000",
      [](Options& o, const Text& t) { return assign_count(o.account_queues_max, t, Directory::queues_max); }},
     {"sqs", "metrics-queues", "metrics-queues", "N", "Queues with metrics of their own, 1 to 100000; the others are summed as queue=\"__other__\"",
-     "1000", [](Options& o, const Text& t) { return assign_count(o.metrics_queues, t, Directory::queues_max); }},
+     "1000", [](Options& o, const Text& t) { return assign_count(o.metrics_queues, t, metrics_queues_max); }},
     {"sqs", "strict-sqs", "strict-sqs", "yes|no", "As on AWS, CreateQueue refuses the name of a queue for 60 s after its deletion, and Subscribe accepts a missing queue", "no",
      [](Options& o, const Text& t) { return assign_yes_no(o.strict_sqs, t); }},
     {"sqs", "region", "region", "NAME", "Region in ARNs: lower-case letters, digits and hyphens", "us-east-1", assign_region},
