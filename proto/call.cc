@@ -260,7 +260,7 @@ CallStep HttpCall::begin(const HttpRequest& http, const Directory& directory,
 }
 
 std::size_t HttpCall::body_bytes_max(const HttpRequest& head) {
-  if (head.method != "POST") return small_body_bytes_max;
+  if (head.method != "POST") return head.method == "PUT" ? form_bytes_max : small_body_bytes_max;
   const auto* target = head.header(HeaderName::x_amz_target);
   if (target == nullptr) return form_bytes_max;  // a form names its action itself
   const SqsAction action = sqs::target_action(*target);

@@ -38,7 +38,13 @@ void DirectoryRequests::apply(Request& request, Instant now, Effects& effects) {
     return;
   }
   request.config = *found;
-  if (request.op == Op::delete_queue) return delete_queue(**found, now, effects);
+  if (request.op == Op::delete_queue) {
+    if (request.based_on != nullptr && request.based_on != *found) {
+      request.error = Errc::changed_meanwhile;
+      return;
+    }
+    return delete_queue(**found, now, effects);
+  }
   set_attributes(*found, request, now, effects);
 }
 

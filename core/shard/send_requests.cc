@@ -58,14 +58,19 @@ void SendRequests::fan_out(Request& request, Instant now, Effects& effects) {
   CHECK(request.sends.size() == 1, "{} messages", request.sends.size());
   SendEntry& entry = request.sends.front();
   bool accepted = false;
+  const bool fires = request.fire.schedule != QueueId::none;
+  // Looked up first: a queue may be the target of two subscriptions.
+  for (FanOutTarget& target : request.targets) {
+    const Queue* const queue = fires ? state_.find_queue(target.queue) : nullptr;
+    target.duplicate = queue != nullptr && Schedules::has(*queue, request.fire);
+  }
   for (FanOutTarget& target : request.targets) {
     Queue* const queue = state_.find_queue(target.queue);
     target.error = Errc::no_such_queue;
     if (queue == nullptr) continue;
-    const bool fired = request.fire.schedule != QueueId::none;
-    if (fired && Schedules::has(*queue, request.fire)) {  // the queue has had it
+    if (target.duplicate) {  // it has had the fire
       target.error = Errc::ok;
-      target.duplicate = accepted = true;
+      accepted = true;
       continue;
     }
     const std::size_t before = effects.sends.size();
@@ -80,7 +85,7 @@ void SendRequests::fan_out(Request& request, Instant now, Effects& effects) {
     target.error = entry.error;
     target.seq = entry.seq;
     target.duplicate = entry.duplicate;
-    if (fired && entry.error == Errc::ok) schedules_.note(*queue, request.fire, entry.seq);
+    if (fires && entry.error == Errc::ok) schedules_.note(*queue, request.fire, entry.seq);
     if (effects.sends.size() == before) continue;
     effects.sends.back().subscription = target.subscription;
     effects.sends.back().fire = request.fire;

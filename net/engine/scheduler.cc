@@ -17,13 +17,20 @@ bool is_final(Errc error) {
 
 constexpr Duration one_ms{1};
 
+// The steps that a definition costs: it is parsed each time.
+std::size_t steps_of(const QueueConfig& config) {
+  return 1 + config.text(Attribute::schedule).size() / Scheduler::bytes_a_step;
+}
+
 }  // namespace
 
 void Scheduler::turn(Instant now, std::vector<Request*>& out) {
   for (const QueueId id : shard_.schedules().take_changed())
     if (reader_ != nullptr) unread_.push_back(id);
   const Instant wall = shift_->wall(now);
-  for (std::size_t left = rows_a_turn; left > 0 && !unread_.empty(); --left) {
+  for (std::size_t left = rows_a_turn; left > 0 && !unread_.empty();) {
+    const ConfigPtr* const config = shard_.directory().find(unread_.front());
+    left -= std::min(left, config == nullptr ? 1 : steps_of(**config));
     read(unread_.front(), wall);
     unread_.pop_front();
   }
@@ -31,7 +38,7 @@ void Scheduler::turn(Instant now, std::vector<Request*>& out) {
   if (!stopping_) {
     try_again(wall, out);
     std::size_t steps = steps_a_turn;
-    while (!due_.empty() && due_.begin()->first <= wall && under_way_ < under_way_max && steps > 0)
+    while (!due_.empty() && due_.begin()->first <= wall && has_room() && steps > 0)
       take(due_.begin()->second, wall, steps, out);
   }
   if (rows_.empty() && messages_.empty() && unread_.empty()) shard_.schedules().rest();
@@ -61,7 +68,8 @@ void Scheduler::read(QueueId id, Instant wall) {
   row.deletes = false;
   const ScheduleTerms terms = reader_->terms(**config);
   if (!terms.enabled) return plan(id, row, never);
-  go_on(**config, terms, row, base_of(**config, terms), wall);
+  const Instant base = row.over.ms == 0 ? base_of(**config, terms) : std::max(terms.from, row.over);
+  go_on(**config, terms, row, base, wall);
 }
 
 void Scheduler::plan(QueueId id, Row& row, Instant due) {
@@ -79,46 +87,56 @@ void Scheduler::go_on(const QueueConfig& config, const ScheduleTerms& terms, Row
                       Instant wall) {
   const Instant next = reader_->next(config, base);
   CHECK(next > base, "a fire at {} after {}", next.ms, base.ms);
-  row.deletes = next == never && terms.ends_deleted && shard_.identity().id == control_shard;
+  row.over = base;
+  row.deletes = next == never && terms.ends_deleted && may_delete(terms);
   plan(config.id, row, row.deletes ? wall + missed_after : next);
 }
 
-// A queue remembers its newest fire. A queue without such a memory may be new, like a later
-// subscription of a topic: the fires are over that the server was alive to send, but for the last
-// ones. Of several queues of a topic, a crash may have left some without the newest fire: it is
-// sent again, and the others know it.
+// At the start. A queue remembers its newest fire. A queue without such a memory may be new, like a
+// later subscription of a topic, or is that of another shard: the fires are over that the server was
+// alive to send, but for the last ones. Of several queues of a topic, a crash may have left some
+// without the newest fire: it is sent again, and the others know it.
 Instant Scheduler::base_of(const QueueConfig& config, const ScheduleTerms& terms) const {
-  const ConfigPtr* const queue = terms.queue.empty() ? nullptr : find_queue(terms);
+  const ConfigPtr* const queue = find_queue(terms);
   const Instant sure = alive_until_ - unsure_before_end;
-  if (queue != nullptr) {
+  if (queue != nullptr && (*queue)->owner == shard_.identity().id) {
     const Instant newest = shard_.schedules().newest(config.id, (*queue)->id);
     if (newest.ms != 0 || (*queue)->id < config.id) return std::max(terms.from, newest);
-    return std::max(terms.from, sure);
   }
-  const Instant newest = shard_.schedules().newest(config.id);
+  const Instant newest = terms.queue.empty() ? shard_.schedules().newest(config.id) : Instant{};
   if (newest.ms == 0) return std::max(terms.from, sure);
   return std::max(terms.from, newest > sure ? newest - one_ms : newest);
 }
 
+// Null: it sends to a topic, or its queue does not exist.
 const ConfigPtr* Scheduler::find_queue(const ScheduleTerms& terms) const {
+  if (terms.queue.empty()) return nullptr;
   const auto [account, name] = QueueName::from_text(terms.queue);
   return shard_.directory().find(account, name);
+}
+
+bool Scheduler::may_delete(const ScheduleTerms& terms) const {
+  const ConfigPtr* const queue = find_queue(terms);
+  return shard_.identity().id == (queue == nullptr ? control_shard : (*queue)->owner);
 }
 
 // --- a fire ---
 
 void Scheduler::take(QueueId id, Instant wall, std::size_t& steps, std::vector<Request*>& out) {
-  --steps;
   Row& row = rows_.at(id);
   CHECK(row.left == 0, "schedule {} is due at {} and has {} messages under way", raw(id),
         row.due.ms, row.left);
   const ConfigPtr* const found = shard_.directory().find(id);
+  steps -= std::min(steps, found == nullptr ? 1 : steps_of(**found));
   if (found == nullptr) return read(id, wall);
-  if (row.deletes) return ask_to_delete(id, row, out);
   const QueueConfig& config = **found;
   const ScheduleTerms terms = reader_->terms(config);
+  if (row.deletes && terms.enabled && terms.ends_deleted && may_delete(terms) &&
+      reader_->next(config, std::max(terms.from, row.over)) == never)
+    return ask_to_delete(*found, row, out);
   // Its new definition has not been read yet.
-  if (!terms.enabled || row.due <= terms.from || reader_->next(config, row.due - one_ms) != row.due)
+  if (row.deletes || !terms.enabled || row.due <= terms.from ||
+      reader_->next(config, row.due - one_ms) != row.due)
     return read(id, wall);
   if (wall - row.due > missed_after && !catch_up(config, terms, row, wall, steps)) return;
   fire(config, terms, row, wall, out);
@@ -131,7 +149,7 @@ bool Scheduler::catch_up(const QueueConfig& config, const ScheduleTerms& terms, 
   if (policy == CatchUp::all) return true;
   const bool last = policy == CatchUp::last;
   Instant due = row.due;
-  for (;; --steps) {
+  for (;; steps -= std::min(steps, steps_of(config))) {
     const Instant next = reader_->next(config, due);
     if (last ? next > wall : wall - due <= missed_after) break;
     ++stats_.missed;
@@ -152,7 +170,7 @@ bool Scheduler::catch_up(const QueueConfig& config, const ScheduleTerms& terms, 
 void Scheduler::fire(const QueueConfig& config, const ScheduleTerms& terms, Row& row, Instant wall,
                      std::vector<Request*>& out) {
   const Instant at = row.due;
-  const ConfigPtr* const queue = terms.queue.empty() ? nullptr : find_queue(terms);
+  const ConfigPtr* const queue = find_queue(terms);
   if (terms.skips_overlap && queue != nullptr &&
       shard_.schedules().is_there(config.id, (*queue)->id)) {
     ++stats_.overlapped;
@@ -169,6 +187,7 @@ void Scheduler::fire(const QueueConfig& config, const ScheduleTerms& terms, Row&
     message->content = std::move(content);
     message->request.fire = {config.id, at};
     ++row.left;
+    under_way_bytes_ += message->content.body.size();
     submit(*message, out);
     const Request* const key = &message->request;
     messages_.emplace(key, std::move(message));
@@ -195,11 +214,12 @@ void Scheduler::submit(Message& message, std::vector<Request*>& out) {
   out.push_back(&message.request);
 }
 
-void Scheduler::ask_to_delete(QueueId id, Row& row, std::vector<Request*>& out) {
-  plan(id, row, never);
+void Scheduler::ask_to_delete(const ConfigPtr& config, Row& row, std::vector<Request*>& out) {
+  plan(config->id, row, never);
   auto message = std::make_unique<Message>();
-  message->request = Request{.op = Op::delete_queue, .queue = id};
-  message->request.fire = {id, Instant{}};
+  message->request = Request{.op = Op::delete_queue, .queue = config->id};
+  message->request.based_on = config;
+  message->request.fire = {config->id, Instant{}};
   message->request.owner = this;
   ++row.left;
   ++under_way_;
@@ -219,6 +239,8 @@ void Scheduler::on_response(Request& request) {
 
 void Scheduler::settle(Message& message, Instant wall) {
   const Request& request = message.request;
+  // A deletion that is refused, because the schedule has changed, is judged anew.
+  if (request.op == Op::delete_queue) return finish(message, wall);
   bool again = request.error != Errc::ok && !is_final(request.error);
   for (const FanOutTarget& target : request.targets)
     again |= request.error == Errc::ok && target.error != Errc::ok && !is_final(target.error);
@@ -238,28 +260,24 @@ void Scheduler::settle(Message& message, Instant wall) {
 
 void Scheduler::try_again(Instant wall, std::vector<Request*>& out) {
   for (Message* const message : std::exchange(refused_, {})) {
-    if (message->again > wall) {
+    if (message->again > wall)
       refused_.push_back(message);
-    } else if (message->request.op == Op::fan_out) {
+    else
       submit(*message, out);
-    } else {
-      ++under_way_;
-      message->request.error = Errc::ok;
-      out.push_back(&message->request);
-    }
   }
 }
 
 void Scheduler::finish(Message& message, Instant wall) {
   const auto [id, at] = message.request.fire;
-  const bool deleted = message.request.op == Op::delete_queue;
+  const bool deletion = message.request.op == Op::delete_queue;
+  under_way_bytes_ -= message.content.body.size();
   const auto erased = messages_.erase(&message.request);
   const auto found = rows_.find(id);
   CHECK(erased == 1 && found != rows_.end() && found->second.left > 0, "schedule {}", raw(id));
   Row& row = found->second;
   if (--row.left > 0) return;
   const ConfigPtr* const config = shard_.directory().find(id);
-  if (deleted || config == nullptr || std::exchange(row.changed, false)) return read(id, wall);
+  if (deletion || config == nullptr || std::exchange(row.changed, false)) return read(id, wall);
   const ScheduleTerms terms = reader_->terms(**config);
   if (!terms.enabled) return read(id, wall);
   go_on(**config, terms, row, at, wall);
@@ -269,7 +287,7 @@ Instant Scheduler::next_due(Instant now) const {
   if (!answered_.empty() || !unread_.empty() || shard_.schedules().any_changed()) return Instant{0};
   if (stopping_) return never;
   Instant due = never;
-  if (!due_.empty() && under_way_ < under_way_max) due = due_.begin()->first;
+  if (!due_.empty() && has_room()) due = due_.begin()->first;
   for (const Message* const message : refused_) due = std::min(due, message->again);
   if (due == never) return never;
   const Instant engine = shift_->engine(due);

@@ -6,14 +6,15 @@
 //                                        \----- no message: overlap, missed, no target here
 //
 // Every shard follows all schedules, so that each fire reaches the queues of all shards. A schedule
-// that is deleted after its last fire is deleted by the control shard, missed_after later.
+// that is deleted after its last fire is deleted by the shard of its queue, missed_after later; one
+// of a topic, or without a queue, by the control shard.
 //
 // A fire that the server missed is made up for as the schedule's CatchUp says. A fire is never sent
 // twice to a queue: core/queue/fires.h.
 //
 // Units:  Instant: `now` is engine time; fires are wall time.
-// Limits: rows_a_turn schedules read, steps_a_turn missed fires passed over and under_way_max
-//         messages at a time.
+// Limits: rows_a_turn schedules read, steps_a_turn fires looked at, both less for long definitions;
+//         under_way_max messages and under_way_bytes_max at a time, also of refused ones.
 // Errors: a temporary refusal is tried again after a second. The fire for a queue that can never
 //         take it is counted as failed.
 // Owner:  the shard loop.
@@ -49,6 +50,8 @@ class Scheduler {
   static constexpr std::size_t rows_a_turn = 256;
   static constexpr std::size_t steps_a_turn = 512;
   static constexpr std::size_t under_way_max = 256;
+  static constexpr std::size_t under_way_bytes_max = 8 << 20;  // the last one may pass it
+  static constexpr std::size_t bytes_a_step = 1024;            // of a definition
   static constexpr Duration refused_pause = seconds(1);
   // The server may have ended before it sent the fires of this time.
   static constexpr Duration unsure_before_end = seconds(5);
@@ -81,6 +84,7 @@ class Scheduler {
  private:
   struct Row {
     Instant due = never;
+    Instant over;            // all fires up to here are over; 0: it has not been read yet
     std::uint32_t left = 0;  // messages of the present fire without an answer
     bool changed = false;    // it is read again when these are answered
     bool deletes = false;    // `due` is the time to delete the schedule
@@ -99,6 +103,10 @@ class Scheduler {
              Instant wall);
   Instant base_of(const QueueConfig& config, const ScheduleTerms& terms) const;
   const ConfigPtr* find_queue(const ScheduleTerms& terms) const;
+  bool may_delete(const ScheduleTerms& terms) const;
+  bool has_room() const {
+    return messages_.size() < under_way_max && under_way_bytes_ < under_way_bytes_max;
+  }
   // One fire.
   void take(QueueId id, Instant wall, std::size_t& steps, std::vector<Request*>& out);
   bool catch_up(const QueueConfig& config, const ScheduleTerms& terms, Row& row, Instant wall,
@@ -106,7 +114,7 @@ class Scheduler {
   void fire(const QueueConfig& config, const ScheduleTerms& terms, Row& row, Instant wall,
             std::vector<Request*>& out);
   void submit(Message& message, std::vector<Request*>& out);
-  void ask_to_delete(QueueId id, Row& row, std::vector<Request*>& out);
+  void ask_to_delete(const ConfigPtr& config, Row& row, std::vector<Request*>& out);
   // Responses.
   void settle(Message& message, Instant wall);
   void try_again(Instant wall, std::vector<Request*>& out);
@@ -121,7 +129,7 @@ class Scheduler {
   std::set<std::pair<Instant, QueueId>> due_;
   std::unordered_map<const Request*, std::unique_ptr<Message>> messages_;
   std::vector<Message*> answered_, refused_;
-  std::size_t under_way_ = 0;
+  std::size_t under_way_ = 0, under_way_bytes_ = 0;
   bool stopping_ = false;
   ScheduleStats stats_;
 };

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -56,8 +57,11 @@ bool is_zone_name(std::string_view name) {
          !name.starts_with("right/") && name != "posixrules" && name != "localtime";
 }
 
-std::vector<std::string> names_in(const fs::path& folder) {
-  std::vector<std::string> names;
+// The folder is read once: a newer one is known after a restart, as the zones themselves.
+const std::vector<std::string>& names_in(const fs::path& folder) {
+  thread_local std::map<std::string, std::vector<std::string>> known;
+  std::vector<std::string>& names = known[folder.string()];
+  if (!names.empty()) return names;
   std::error_code error;
   for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end;
        at.increment(error)) {
@@ -71,7 +75,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
 std::string unknown_zone(std::string_view name, const fs::path& folder) {
   std::string printable(name.substr(0, zone_name_max));
   make_printable(printable);
-  const std::vector<std::string> names = names_in(folder);
+  const std::vector<std::string>& names = names_in(folder);
   if (names.empty())
     return fmt::format(
         "the time zone \"{}\" is not known: the folder {} has no zones. Install the package "

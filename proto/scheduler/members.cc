@@ -107,8 +107,9 @@ bool ApiMember::number(std::int32_t min, std::int32_t max, std::int32_t& out) co
 bool ApiMember::date(Instant& out) const {
   if (const auto text = value.text()) {
     const auto time = parse_timestamp(*text);
-    if (!time || time->ms < 0)
-      return fails(*text, fmt::format("be a date such as {}", timestamp_form));
+    if (!time || time->ms < 0 || static_cast<double>(time->ms) >= date_max_s * 1000)
+      return fails(*text,
+                   fmt::format("be a date such as {}, before the year 2200", timestamp_form));
     out = *time;
     return true;
   }

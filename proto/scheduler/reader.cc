@@ -225,7 +225,7 @@ ScheduleTerms DefinitionReader::terms(const QueueConfig& row) const {
   if (ScheduleName::from_text(row.name).name.empty()) return {};
   const auto schedule = Schedule::from_text(row.text(Attribute::schedule));
   if (!schedule) return {};
-  return {.enabled = schedule->timing.enabled,
+  return {.enabled = schedule->timing.enabled && can_be_read(schedule->timing),
           .skips_overlap = schedule->skips_overlap,
           .ends_deleted = schedule->ends_deleted,
           .catch_up = schedule->catch_up,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "core/base/check.h"
@@ -16,14 +17,17 @@ namespace {
 // Marks rows of the directory that are no groups.
 constexpr char name_mark = '/';
 
-// Zones that this thread has used, because to find one reads its file. A zone that is found is in
-// the zone files, which bounds their number.
+// Zones that this thread has looked for, because to find one reads its file. Null: there is none.
+constexpr std::size_t zones_kept = 1000;
 const Zone* zone_of(std::string_view name) {
-  thread_local std::map<std::string, Zone, std::less<>> used;
-  const auto known = used.find(name);
-  if (known != used.end()) return &known->second;
-  auto found = Zone::find(name);
-  return found ? &used.emplace(name, std::move(*found)).first->second : nullptr;
+  thread_local std::map<std::string, std::optional<Zone>, std::less<>> used;
+  auto known = used.find(name);
+  if (known == used.end()) {
+    if (used.size() >= zones_kept) used.clear();
+    auto found = Zone::find(name);
+    known = used.emplace(name, found ? std::optional(std::move(*found)) : std::nullopt).first;
+  }
+  return known->second ? &*known->second : nullptr;
 }
 
 // A fixed part of the flexible window, which spreads the fires of schedules with equal times.
@@ -199,6 +203,10 @@ ScheduleGroupText ScheduleGroupText::from_text(std::string_view text) {
   const bool read =
       document && read_members<ScheduleGroupText>(*document, {}, group_rows, made, why);
   return read ? made : ScheduleGroupText();
+}
+
+bool can_be_read(const ScheduleTiming& timing) {
+  return parse_schedule(timing.expression).has_value() && zone_of(timing.zone) != nullptr;
 }
 
 Instant next_fire_of(const ScheduleTiming& timing, Instant created, QueueId id, Instant after) {

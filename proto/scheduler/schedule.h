@@ -106,6 +106,8 @@ struct ScheduleGroupText {
   static ScheduleGroupText from_text(std::string_view text);  // zeros if it cannot be read
 };
 
+// False: its expression or its zone cannot be read, perhaps until the machine has its zones again.
+bool can_be_read(const ScheduleTiming& timing);
 // The first fire of a schedule after `after`; `never`: none. `id` is that of its row.
 Instant next_fire_of(const ScheduleTiming& timing, Instant created, QueueId id, Instant after);
 // The time by which the expression names the fire: without the part of a flexible window.

@@ -56,6 +56,16 @@ TEST_F(SchedulesTest, AQueueThatWasLeftOutGetsTheFireLater) {
   EXPECT_FALSE(targets_[1].duplicate);
 }
 
+// A queue may be the dead-letter queue of two subscriptions.
+TEST_F(SchedulesTest, TwoTargetsOfAFireMayBeOneQueue) {
+  entries_ = {{.content = {.body = "b"}}};
+  targets_ = {FanOutTarget{.queue = first_.id}, FanOutTarget{.queue = first_.id}};
+  request_ = Request{.op = Op::fan_out, .sends = entries_, .targets = targets_};
+  request_.fire = {nightly, Instant{1000}};
+  sends_.fan_out(request_, ShardParts::start, parts_.effects);
+  EXPECT_EQ(parts_.effects.sends.size(), 2u);
+}
+
 TEST_F(SchedulesTest, TheMessageIsThereUntilItIsDeleted) {
   const Seq seq = parts_.add_message(first_);
   EXPECT_FALSE(parts_.schedules.is_there(nightly, first_.id));

@@ -180,6 +180,37 @@ TEST_F(SchedulerTest, ADefinitionThatChangesFiresByTheNewOneAlone) {
   EXPECT_EQ(stats(0).schedules, 0u);
 }
 
+// The change of a schedule moves its fires only if its definition does.
+TEST_F(SchedulerTest, AChangeOfOtherWordsSendsNothingOld) {
+  const std::string definition = "every=60 catch=all queue=" + near_ + from();
+  const QueueId id = schedule(definition);
+  drop(near_id_);
+  pass(125);
+  near_id_ = make_queue(near_.substr(2), {});
+  set(id, {Attribute::schedule, -1, definition + " described"});
+  pass(2);
+  EXPECT_EQ(fires(near_id_, zero), Numbers{}) << "the queue came after three fires";
+  pass(60);
+  EXPECT_EQ(fires(near_id_, zero), (Numbers{3}));
+}
+
+// Each shard would otherwise pass over all fires since the schedule was made.
+TEST_F(SchedulerTest, AShardWithoutTheQueuePassesOverNoOldFires) {
+  schedule("every=1 queue=" + near_ + from());
+  pass(200);
+  restart(0);
+  pass(1);
+  EXPECT_EQ(stats(1).missed, 0u);
+}
+
+TEST_F(SchedulerTest, AScheduleThatChangesIsNotDeleted) {
+  const QueueId id = schedule("every=60 times=1 delete queue=" + near_ + from());
+  pass(60);
+  set(id, {Attribute::schedule, -1, "every=60 times=4 delete queue=" + near_ + from()});
+  pass(10);
+  EXPECT_NE(world.loop(0).shard().directory().find(id), nullptr);
+}
+
 TEST_F(SchedulerTest, AScheduleIsDeletedAfterItsLastFireIfAsked) {
   const QueueId id = schedule("every=60 times=1 delete queue=" + far_ + from());
   pass(2);
