@@ -29,7 +29,7 @@ namespace pawl {
 class Directory {
  public:
   static constexpr std::size_t queues_max = 200'000;  // and topics, schedules
-  // Of bytes(): more than 100,000 queues with the longest names, or schedules.
+  // The limit of bytes(): 100,000 queues with the longest names, or schedules.
   static constexpr std::size_t bytes_max = 64 << 20;
 
   // Readers, on any shard's copy. The pointers stay valid until the next change.

@@ -87,15 +87,17 @@ void Scheduler::go_on(const QueueConfig& config, const ScheduleTerms& terms, Row
                       Instant wall) {
   const Instant next = reader_->next(config, base);
   CHECK(next > base, "a fire at {} after {}", next.ms, base.ms);
+  CHECK(row.left == 0 && terms.enabled, "schedule {} has {} messages under way", raw(config.id),
+        row.left);
   row.over = base;
   row.deletes = next == never && terms.ends_deleted && may_delete(terms);
   plan(config.id, row, row.deletes ? wall + missed_after : next);
 }
 
 // At the start. A queue remembers its newest fire. A queue without such a memory may be new, like a
-// later subscription of a topic, or is that of another shard: the fires are over that the server was
-// alive to send, but for the last ones. Of several queues of a topic, a crash may have left some
-// without the newest fire: it is sent again, and the others know it.
+// later subscription of a topic, or is that of another shard. Then the fires are over that the
+// server was alive to send, but for the last ones. Of several queues of a topic, a crash may have
+// left some without the newest fire: it is sent again, and the others know it.
 Instant Scheduler::base_of(const QueueConfig& config, const ScheduleTerms& terms) const {
   const ConfigPtr* const queue = find_queue(terms);
   const Instant sure = alive_until_ - unsure_before_end;
@@ -270,6 +272,8 @@ void Scheduler::try_again(Instant wall, std::vector<Request*>& out) {
 void Scheduler::finish(Message& message, Instant wall) {
   const auto [id, at] = message.request.fire;
   const bool deletion = message.request.op == Op::delete_queue;
+  CHECK(under_way_bytes_ >= message.content.body.size(), "{} bytes are under way",
+        under_way_bytes_);
   under_way_bytes_ -= message.content.body.size();
   const auto erased = messages_.erase(&message.request);
   const auto found = rows_.find(id);
