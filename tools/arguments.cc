@@ -38,11 +38,12 @@ constexpr Synonyms verb_synonyms[] = {
      "`pawl move` moves messages to another endpoint; `pawl dlq redrive` returns dead letters."                                                   },
     {" consume poll get pop dequeue receive-message ",                              "`pawl receive QUEUE` receives messages."                     },
     {" unsend revoke recall ",                                                      "`pawl cancel QUEUE ID` deletes a message that waits."        },
-    {" snooze postpone promote run-now ",
+    {" snooze postpone promote ",
      "`pawl reschedule QUEUE ID --in DURATION` sets when a waiting message is delivered; 0: at "
      "once."                                                                                                                                      },
-    {" cron crontab schedules timer timers next-fire ",
-     "`pawl schedule next EXPRESSION` shows when a schedule expression fires."                                                                    },
+    {" cron crontab schedules timer timers next-fire pause resume run-now ",
+     "The verb for schedules is `pawl schedule create|ls|pause|resume|run-now|rm`; `pawl schedule "
+     "next EXPRESSION` shows when an expression fires."                                                                                           },
     {" settings configuration conf configtest ",
      "The verb for settings is `pawl config show|check|diff`."                                                                                    },
     {" verify dump repair fsck ",                                                   "The verbs for the log are `pawl wal verify|dump|repair DIR`."},

@@ -37,9 +37,15 @@ struct Framing {
   std::optional<std::size_t> length;
   bool chunked = false;
   bool close = false;
-  std::string_view cancelled = {};
+  std::string_view cancelled = {}, error_code = {};
   bool broken = false;
 };
+
+// "aws.scheduler#ConflictException:http://internal/": the name alone.
+std::string_view code_in(std::string_view value) {
+  value = value.substr(0, value.find(':'));
+  return value.substr(value.find('#') + 1);
+}
 
 void read_header(std::string_view line, Framing& framing) {
   const std::size_t colon = std::min(line.find(':'), line.size());
@@ -54,6 +60,8 @@ void read_header(std::string_view line, Framing& framing) {
     framing.chunked = true;
   } else if (equals_ignoring_case(name, "x-pawl-cancel")) {
     framing.cancelled = value;
+  } else if (equals_ignoring_case(name, "x-amzn-errortype")) {
+    framing.error_code = code_in(value);
   } else if (equals_ignoring_case(name, "connection")) {
     framing.close = framing.close || equals_ignoring_case(value, "close");
   }
@@ -149,6 +157,7 @@ HttpResponse read_response(std::string_view bytes) {
     if (!status || framing.broken) return broken_response();
     response.status = *status;
     response.cancelled = framing.cancelled;
+    response.error_code = framing.error_code;
     response.keep_alive = !framing.close && text[7] != '0';
     at += head.bytes;
   } while (response.status < 200 && at < head_bytes_max);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the HTTP/1.1 response at the front of received bytes. It reads only the headers that tell
-// where the response ends and whether the connection stays open, and one of pawl.
+// where the response ends and whether the connection stays open, one of pawl and the error's code.
 //
 //   incomplete --more bytes--> incomplete | complete | broken      the last two never change again
 //
@@ -11,7 +11,7 @@
 // Limits: head_bytes_max for the head with interim responses, and for the trailers;
 //         chunk_line_bytes_max for the line before a chunk. The caller limits the body.
 // Errors: broken: no HTTP/1.1, or contradictory lengths.
-// Owner:  values; `body` and `cancelled` are views into the received bytes.
+// Owner:  values; `body` and the headers are views into the received bytes.
 // Source: RFC 9112, sections 4, 6 and 7.
 #pragma once
 
@@ -28,9 +28,10 @@ inline constexpr std::size_t chunk_line_bytes_max = 256;
 struct HttpResponse {
   enum class State : std::uint8_t { incomplete, complete, broken };
   State state = State::incomplete;
-  int status = 0;                   // 200..999 of a complete response
-  std::string_view body;            // with its chunk lines if `chunked`
-  std::string_view cancelled = {};  // the header x-pawl-cancel, into the received bytes
+  int status = 0;         // 200..999 of a complete response
+  std::string_view body;  // with its chunk lines if `chunked`
+  // Headers, into the received bytes: x-pawl-cancel; x-amzn-errortype without namespace and URL.
+  std::string_view cancelled = {}, error_code = {};
   bool chunked = false;
   bool has_length = true;   // false: the body is unknown, and taken as empty
   bool keep_alive = false;  // the connection can carry another request

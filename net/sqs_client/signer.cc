@@ -23,12 +23,14 @@ RequestSigner::RequestSigner(std::string host, SigningKey key, std::string regio
   CHECK(!api_.name.empty() && !api_.service.empty(), "an API without name or service");
   if (key_.id.empty()) key_.session_token.clear();
   if (!key_.session_token.empty()) signed_headers_ += ";x-amz-security-token";
-  if (!api_.is_query()) signed_headers_ += ";x-amz-target";
+  if (has_target()) signed_headers_ += ";x-amz-target";
 }
 
 PreparedHead RequestSigner::head(std::string_view action) const {
+  CHECK(!api_.is_rest, "{} without a path", action);
   PreparedHead made;
   std::string& out = made.bytes;
+  made.action = "POST\n/\n\n";
   out = "POST / HTTP/1.1\r\nHost: " + host_ + "\r\n";
   if (api_.is_query()) {
     out += "Content-Type: application/x-www-form-urlencoded; charset=utf-8\r\n";
@@ -36,6 +38,25 @@ PreparedHead RequestSigner::head(std::string_view action) const {
     made.target.append(api_.name).append(".").append(action);
     out += "X-Amz-Target: " + made.target + "\r\nContent-Type: application/x-amz-json-1.0\r\n";
   }
+  append_common(made);
+  return made;
+}
+
+PreparedHead RequestSigner::head(const RestAction& action) const {
+  CHECK(api_.is_rest && action.path.starts_with('/'), "{} of {}", action.name, api_.name);
+  PreparedHead made;
+  made.action.append(action.method).append("\n").append(action.path).append("\n");
+  made.action.append(action.query).append("\n");
+  made.bytes.append(action.method).append(" ").append(action.path);
+  if (!action.query.empty()) made.bytes.append("?").append(action.query);
+  made.bytes += " HTTP/1.1\r\nHost: " + host_ + "\r\nContent-Type: application/json\r\n";
+  append_common(made);
+  return made;
+}
+
+// The headers that all protocols have.
+void RequestSigner::append_common(PreparedHead& made) const {
+  std::string& out = made.bytes;
   if (!key_.session_token.empty())
     out.append("X-Amz-Security-Token: ").append(key_.session_token).append("\r\n");
   out.append("X-Amz-Date: ");
@@ -48,7 +69,6 @@ PreparedHead RequestSigner::head(std::string_view action) const {
   out.append(", SignedHeaders=").append(signed_headers_).append(", Signature=");
   made.signature_at = out.size();
   out.append(2 * Sha256{}.size(), '0').append("\r\nContent-Length: ");
-  return made;
 }
 
 void RequestSigner::set_time(std::time_t now) {
@@ -84,11 +104,11 @@ void RequestSigner::sign(std::string& out, std::size_t begin, std::size_t body,
   CHECK(begin + head.bytes.size() <= body && body <= out.size(), "a body at {} of {}", body,
         out.size());
   set_time(now);
-  canonical_ = "POST\n/\n\nhost:";
+  canonical_.assign(head.action).append("host:");
   canonical_.append(host_).append("\nx-amz-date:").append(date_);
   if (!key_.session_token.empty())
     canonical_.append("\nx-amz-security-token:").append(key_.session_token);
-  if (!api_.is_query()) canonical_.append("\nx-amz-target:").append(head.target);
+  if (has_target()) canonical_.append("\nx-amz-target:").append(head.target);
   canonical_.append("\n\n").append(signed_headers_).append("\n");
   append_hex(canonical_, sha256(std::string_view(out).substr(body)));
   to_sign_ = "AWS4-HMAC-SHA256\n";

@@ -59,7 +59,7 @@ bool concerns_signature(int status, std::string_view code) {
 Response taken(const HttpResponse& response) {
   return {response.status,
           response.chunked ? join_chunks(response.body) : std::string(response.body),
-          std::string(response.cancelled)};
+          std::string(response.cancelled), std::string(response.error_code)};
 }
 
 }  // namespace
@@ -83,9 +83,6 @@ std::expected<SqsClient, CallError> SqsClient::make(ClientOptions options) {
 
 std::expected<Response, CallError> SqsClient::call(std::string_view action, std::string_view body) {
   CHECK(is_plain_name(action), "the action {}", action);
-  if (stream_ && is_stale(*stream_)) stream_.reset();
-  if (const auto connected = connect(); !connected) return std::unexpected(connected.error());
-  std::string request;
   std::string form;
   if (options_.api.is_query()) {
     CHECK(!body.starts_with('{'), "JSON in a call of {}", options_.api.name);
@@ -93,7 +90,22 @@ std::expected<Response, CallError> SqsClient::call(std::string_view action, std:
     if (!body.empty()) form.append("&").append(body);
     body = form;
   }
-  signer_.append(request, signer_.head(action), body, std::time(nullptr));
+  return send(action, signer_.head(action), body);
+}
+
+std::expected<Response, CallError> SqsClient::call(const RestAction& action,
+                                                   std::string_view body) {
+  CHECK(body.empty() || body.starts_with('{'), "the body of {} is no object", action.name);
+  return send(action.name, signer_.head(action), body);
+}
+
+std::expected<Response, CallError> SqsClient::send(std::string_view action,
+                                                   const PreparedHead& head,
+                                                   std::string_view body) {
+  if (stream_ && is_stale(*stream_)) stream_.reset();
+  if (const auto connected = connect(); !connected) return std::unexpected(connected.error());
+  std::string request;
+  signer_.append(request, head, body, std::time(nullptr));
   auto response = exchange(action, request);
   if (!response) {
     stream_.reset();
@@ -172,7 +184,9 @@ CallError SqsClient::failure(ErrorKind kind, std::string_view action,
 }
 
 CallError SqsClient::refusal(std::string_view action, const Response& response) const {
-  const ServiceError service = service_error_of(response.body);
+  ServiceError service = service_error_of(response.body);
+  if (service.code.empty() && is_plain_name(response.error_code))
+    service.code = response.error_code;
   CallError error{.kind = ErrorKind::refused,
                   .status = response.status,
                   .code = service.code,

@@ -12,19 +12,17 @@
 #include "proto/aws/arn.h"
 #include "proto/aws/message_attributes.h"
 #include "proto/aws/notification.h"
+#include "proto/scheduler/fired_input.h"
 #include "proto/scheduler/schedule.h"
 #include "proto/sns/fan_out.h"
-#include "proto/text/json.h"
 #include "proto/text/timestamp.h"
 
 namespace pawl {
 namespace {
 
-// A fire and the texts that describe it.
-struct FireTexts {
-  const QueueConfig& row;
-  std::string account;
-  std::string arn, time, id;  // of the schedule; its scheduled time; of the execution
+// A fire of the row, and its message.
+struct FireTexts : FireContext {
+  QueueId row{};
   std::string body;
 };
 
@@ -38,48 +36,6 @@ constexpr DeadLetterCause no_group = {"MissingParameter",
 constexpr DeadLetterCause too_long = {"InvalidParameterValue",
                                       "The message is longer than its queue allows."};
 constexpr DeadLetterCause no_topic = {"NotFound", "Topic does not exist"};
-
-std::string replaced(std::string_view input, const FireTexts& fire) {
-  constexpr std::string_view mark = "<aws.scheduler.";
-  const std::pair<std::string_view, std::string_view> words[] = {
-      {"schedule-arn>",   fire.arn },
-      {"scheduled-time>", fire.time},
-      {"execution-id>",   fire.id  },
-      {"attempt-number>", "1"      },
-  };
-  std::string out;
-  for (std::size_t at = input.find(mark); at != input.npos; at = input.find(mark)) {
-    const std::string_view rest = input.substr(at + mark.size());
-    const auto* const word = std::ranges::find_if(
-        words, [rest](const auto& one) { return rest.starts_with(one.first); });
-    const bool known = word != std::end(words);
-    out += input.substr(0, at);
-    out += known ? word->second : mark;
-    input = rest.substr(known ? word->first.size() : 0);
-  }
-  return out += input;
-}
-
-// The message of a schedule without Input.
-std::string default_input(const FireTexts& fire, std::string_view region) {
-  std::string out;
-  JsonWriter json(out);
-  json.begin_object();
-  json.member("version", "0");
-  json.member("id", std::string_view(fire.id));
-  json.member("detail-type", "Scheduled Event");
-  json.member("source", "aws.scheduler");
-  json.member("account", std::string_view(fire.account));
-  json.member("time", std::string_view(fire.time));
-  json.member("region", region);
-  json.key("resources");
-  json.begin_array();
-  json.value(std::string_view(fire.arn));
-  json.end_array();
-  json.member("detail", "{}");
-  json.end_object();
-  return out;
-}
 
 bool accepts(const QueueConfig& queue, std::size_t bytes) {
   return static_cast<std::int64_t>(bytes) <= queue.number(Attribute::maximum_message_size);
@@ -141,7 +97,7 @@ FiredMessages to_queue(const Schedule& schedule, FireTexts& fire, Instant at,
   message.targets.push_back({.queue = queue->id});
   message.body = std::move(fire.body);
   message.group = schedule.target.group;
-  if (queue->is_fifo()) message.dedup_id = fmt::format("{}-{}", raw(fire.row.id), at.ms);
+  if (queue->is_fifo()) message.dedup_id = fmt::format("{}-{}", raw(fire.row), at.ms);
   FiredMessages messages;
   messages.push_back(std::move(message));
   return messages;
@@ -246,13 +202,15 @@ FiredMessages DefinitionReader::messages(const QueueConfig& row, Instant fire,
   const auto target = schedule ? parse_arn(schedule->target.arn) : std::nullopt;
   if (!target || name.name.empty()) return {};
   CHECK(row.kind == ConfigKind::schedule, "the row {} of {} fires", row.name, row.account);
-  FireTexts texts{.row = row, .account = std::string(owning_account(row.account))};
+  FireTexts texts;
+  texts.row = row.id;
+  texts.account = owning_account(row.account);
+  texts.region = region_;
   texts.arn = schedule_arn(region_, texts.account, name);
   texts.time = timestamp_text(scheduled_time(schedule->timing, row.id, fire));
   const auto id = uuid_text(message_id(secret_, row.id, static_cast<Seq>(fire.ms) & seq_max));
   texts.id.assign(id.data(), id.size());
-  texts.body = schedule->target.input.empty() ? default_input(texts, region_)
-                                              : replaced(schedule->target.input, texts);
+  texts.body = fired_input(schedule->target.input, texts);
   if (target->service == "sqs") return to_queue(*schedule, texts, fire, directory, own);
 
   return to_topic(*schedule, texts, {target->name, region_, base_url_, fire}, directory, own);

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // DefinitionReader: what the schedules of the directory do, for the engine that fires them.
 //
-//   a queue         one message: Input, or a text that names the schedule
+//   a queue         one message with fired_input()
 //   a topic         as a publish of SNS: queues whose subscriptions want Input, raw or enveloped
 //   not deliverable the dead-letter queue of the schedule or of the subscription, if it has one
-//
-// In Input these words are replaced: <aws.scheduler.schedule-arn>, <aws.scheduler.scheduled-time>,
-// <aws.scheduler.execution-id>, <aws.scheduler.attempt-number>.
 //
 // Limits: those of the queues; a message that a queue can never accept is a dead letter.
 // Errors: none: a definition that cannot be read never fires.

@@ -27,7 +27,7 @@ class Schedule(unittest.TestCase):
         return [fire[member] for fire in json.loads(self.next(*words, "--json"))]
 
     def test_page_can_be_followed(self):
-        commands = documented("SCHEDULING.md")
+        commands = [command for command in documented("SCHEDULING.md") if " next " in command]
         self.assertGreaterEqual(len(commands), 8)
         path = f"{pathlib.Path(PAWL).parent}:{os.environ['PATH']}"
         for command in commands:

@@ -16,6 +16,8 @@
 #include "tools/commands.h"
 #include "tools/printer.h"
 #include "tools/verbs/point_in_time.h"
+#include "tools/verbs/schedule_checks.h"
+#include "tools/verbs/schedule_verbs.h"
 
 namespace pawl {
 namespace {
@@ -30,21 +32,6 @@ struct ScheduleRequest {
   std::uint64_t count = 5;
   OutputOptions output;
 };
-
-std::string check_expression(const std::string& text) {
-  const auto parsed = parse_schedule(text);
-  return parsed ? "" : fmt::format("{}.", parsed.error());
-}
-
-std::string check_zone(const std::string& text) {
-  const auto zone = Zone::find(text);
-  return zone ? "" : zone.error();
-}
-
-std::string check_nonexistent(const std::string& text) {
-  if (text == "next" || text == "skip") return {};
-  return fmt::format("\"{}\" is not next or skip.", text);
-}
 
 // +01:00
 std::string offset_text(std::chrono::seconds offset) {
@@ -89,12 +76,8 @@ int show_next(const ScheduleRequest& asked) {
                                                clock_text(Zone().local(start)) + "Z"));
 }
 
-}  // namespace
-
-void add_schedule_command(CommandLine& line) {
-  Verb verb = line.add_verb("schedule", "Shows when a schedule fires");
-  verb.require_verb();
-  Verb next = verb.add_verb("next", "Shows the coming fires of a schedule expression");
+void add_next(Verb schedule) {
+  Verb next = schedule.add_verb("next", "Shows the coming fires of a schedule expression");
   const auto asked = std::make_shared<ScheduleRequest>();
   next.option("EXPRESSION,--expression", asked->expression,
               "at(2026-12-01T09:00:00), rate(5 minutes) or cron(0 9 ? * MON-FRI *), as EventBridge "
@@ -122,6 +105,16 @@ void add_schedule_command(CommandLine& line) {
       .show_default();
   add_output(next, asked->output, "{local, weekday, utc}");
   next.on_given([asked] { return show_next(*asked); });
+}
+
+}  // namespace
+
+void add_schedule_command(CommandLine& line) {
+  Verb verb = line.add_verb("schedule",
+                            "Creates, lists, pauses and deletes schedules; shows when one fires");
+  verb.require_verb();
+  add_schedule_verbs(verb);
+  add_next(verb);
 }
 
 }  // namespace pawl

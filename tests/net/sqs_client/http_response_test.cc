@@ -56,6 +56,16 @@ TEST(HttpResponse, HasTheOutcomesOfCancels) {
   EXPECT_EQ(read_response(with("Content-Length: 0\r\n")).cancelled, "");
 }
 
+TEST(HttpResponse, HasTheCodeOfAnErrorWithoutNamespaceAndUrl) {
+  for (const char* code : {"ConflictException", "aws.scheduler#ConflictException",
+                           "ConflictException:http://internal.amazon.com/coral/"}) {
+    const std::string text =
+        with("X-Amzn-ErrorType: " + std::string(code) + "\r\nContent-Length: 0\r\n");
+    EXPECT_EQ(read_response(text).error_code, "ConflictException") << code;
+  }
+  EXPECT_EQ(read_response(with("Content-Length: 0\r\n")).error_code, "");
+}
+
 TEST(HttpResponse, WithoutALengthHasNoKnownBody) {
   const std::string text = with("Server: x\r\n", "{}");
   const HttpResponse response = read_response(text);

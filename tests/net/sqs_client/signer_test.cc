@@ -110,6 +110,36 @@ TEST_F(SqsSigner, SignsCallsOfTheQueryProtocol) {
   }
 }
 
+TEST_F(SqsSigner, SignsActionsThatMethodAndPathName) {
+  for (const SigningKey& key : {key_, temporary_key_}) {
+    RequestSigner signer("127.0.0.1:9324", key, "eu-west-1", sqs_client::scheduler_api);
+    for (const char* query : {"", "groupName=g.1_-", "MaxResults=100&NextToken=YQ%3D%3D"}) {
+      const PreparedHead head =
+          signer.head(sqs_client::RestAction{"GetSchedule", "GET", "/schedules/a.b_-", query});
+      std::string text;
+      signer.append(text, head, "", noon);
+      const std::string question = *query == '\0' ? "" : "?";
+      EXPECT_TRUE(text.starts_with("GET /schedules/a.b_-" + question + query + " HTTP/1.1\r\n"));
+      EXPECT_NE(text.find("/20260102/eu-west-1/scheduler/aws4_request"), text.npos);
+      EXPECT_EQ(text.find("Target"), text.npos);
+      EXPECT_EQ(verify(text, noon), AuthFault::none) << query;
+      text.replace(text.find("a.b"), 3, "a.c");
+      EXPECT_EQ(verify(text, noon), AuthFault::mismatch);
+    }
+  }
+}
+
+TEST_F(SqsSigner, SignsTheMethodAndTheBodyOfAnAction) {
+  RequestSigner signer("127.0.0.1:9324", key_, "eu-west-1", sqs_client::scheduler_api);
+  std::string text;
+  signer.append(text, signer.head(sqs_client::RestAction{"UpdateSchedule", "PUT", "/schedules/n"}),
+                R"({"a":1})", noon);
+  EXPECT_EQ(verify(text, noon), AuthFault::none) << text;
+  EXPECT_EQ(verify("POST" + text.substr(3), noon), AuthFault::mismatch);
+  text[text.size() - 2] = '2';
+  EXPECT_EQ(verify(text, noon), AuthFault::mismatch);
+}
+
 TEST_F(SqsSigner, LeavesRequestsUnsignedWithoutAKey) {
   RequestSigner signer("127.0.0.1:9324", {"", "", "a-token"}, "eu-west-1");
   const std::string text = signed_request(signer, "{}", noon);

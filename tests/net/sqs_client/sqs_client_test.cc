@@ -72,6 +72,26 @@ TEST_F(LiveSqsClient, CallsActionsOverOneConnection) {
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(client.call("ListQueues", "{}"));
 }
 
+TEST_F(LiveSqsClient, CallsActionsThatMethodAndPathName) {
+  require_key();
+  start();
+  ClientOptions options = to_server();
+  options.api = scheduler_api;
+  options.key = key_;
+  SqsClient client = client_of(options);
+  const auto missing = client.call(RestAction{"GetSchedule", "GET", "/schedules/n", "groupName=g"});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().status, 404);
+  EXPECT_EQ(missing.error().code, "ResourceNotFoundException");
+  EXPECT_EQ(missing.error().message, "Schedule group g does not exist.");
+  const auto made =
+      client.call(RestAction{"CreateScheduleGroup", "POST", "/schedule-groups/g"}, "{}");
+  ASSERT_TRUE(made) << made.error().text;
+  EXPECT_EQ(text_in(made->body, "ScheduleGroupArn"),
+            "arn:aws:scheduler:us-east-1:111111111111:schedule-group/g");
+  EXPECT_TRUE(client.call(RestAction{"DeleteScheduleGroup", "DELETE", "/schedule-groups/g"}));
+}
+
 TEST_F(LiveSqsClient, ReportsTheErrorOfTheServerAndGoesOn) {
   start();
   SqsClient client = client_of(to_server());
