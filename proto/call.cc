@@ -183,10 +183,10 @@ void choose_protocol(HttpCallState& s, const HttpRequest& http) {
   if (s.scheduler == nullptr) s.scheduler = std::make_unique<SchedulerCall>();
 }
 
-CallStep begin_dev(HttpCallState& s, const HttpRequest& http) {
+CallStep begin_dev(HttpCallState& s, const HttpRequest& http, Instant now) {
   s.api = Api::dev;
   if (s.dev == nullptr) s.dev = std::make_unique<DevCall>();
-  return s.dev->begin(http, s.sqs.account, *s.sqs.directory, *s.sqs.config);
+  return s.dev->begin(http, s.sqs.account, *s.sqs.directory, *s.sqs.config, now);
 }
 
 CallStep begin_pawl(HttpCallState& s, const HttpRequest& http, std::string_view target,
@@ -205,7 +205,7 @@ CallStep begin_pawl(HttpCallState& s, const HttpRequest& http, std::string_view 
 CallStep dispatch(HttpCallState& s, const HttpRequest& http, Instant now,
                   std::uint64_t request_number) {
   if (http.method == "OPTIONS") return plain(s, 204, "");
-  if (DevCall::owns(http.path)) return begin_dev(s, http);
+  if (DevCall::owns(http.path)) return begin_dev(s, http, now);
   s.api = Api::sqs;
   if (const auto target = json_target(http)) {
     if (target->empty() && is_for_scheduler(s, http)) return begin_scheduler(s, http, now);

@@ -15,6 +15,8 @@
 #include "core/base/check.h"
 #include "core/base/format.h"
 #include "proto/aws/arn.h"
+#include "proto/scheduler/members.h"
+#include "proto/scheduler/schedule.h"
 #include "proto/sqs/queue_attributes.h"
 #include "proto/text/duration.h"
 #include "proto/text/json_value.h"
@@ -28,14 +30,14 @@ namespace {
 using Names = std::vector<std::string>;
 
 // By DeclaredKind.
-constexpr std::string_view tables[] = {"queue", "topic", "subscription", "message"};
+constexpr std::string_view tables[] = {"queue", "topic", "subscription", "message", "schedule"};
 constexpr DeclaredKind kinds[] = {DeclaredKind::queue, DeclaredKind::topic,
-                                  DeclaredKind::subscription, DeclaredKind::message};
+                                  DeclaredKind::subscription, DeclaredKind::message,
+                                  DeclaredKind::schedule};
 
-// Keys of a table that are no attributes; the first `required` ones must be there.
 struct Keys {
-  Names names;
-  std::size_t required;
+  Names names;  // of members of a row
+  Names required;
   Names attributes;
 };
 
@@ -48,23 +50,32 @@ Names queue_attribute_names() {
 const Keys& keys_for(DeclaredKind kind) {
   static const Keys queue{
       {"name", "account", "tags"},
-      1, queue_attribute_names()
+      {"name"},
+      queue_attribute_names()
   };
   static const Keys topic{
       {"name", "account", "tags"},
-      1,
+      {"name"},
       {"ContentBasedDeduplication", "DeliveryPolicy", "DisplayName", "FifoThroughputScope",
        "FifoTopic", "KmsMasterKeyId", "Policy", "SignatureVersion", "TracingConfig"}
   };
   static const Keys subscription{
       {"topic", "endpoint", "protocol", "account"},
-      2,
+      {"topic", "endpoint"},
       {"DeliveryPolicy", "FilterPolicy", "FilterPolicyScope", "RawMessageDelivery",
        "RedrivePolicy"}
   };
   static const Keys message{
       {"queue", "body", "account", "attributes", "group", "dedup-id", "delay"},
-      2, {}
+      {"queue", "body"},
+      {}
+  };
+  static const Keys schedule{
+      {"name", "account", "group"},
+      {"name", "expression"},
+      {"expression", "zone", "queue", "topic", "input", "message-group", "start", "end", "catch-up",
+       "overlap", "nonexistent", "enabled", "delete-after-completion", "dead-letter-queue",
+       "description"}
   };
   switch (kind) {
     case DeclaredKind::queue:
@@ -73,6 +84,8 @@ const Keys& keys_for(DeclaredKind kind) {
       return topic;
     case DeclaredKind::subscription:
       return subscription;
+    case DeclaredKind::schedule:
+      return schedule;
     case DeclaredKind::message:
       break;
   }
@@ -105,6 +118,15 @@ std::optional<std::string> simple_text(const toml::node& node) {
   return std::nullopt;
 }
 
+// 2026-12-24T18:00:00Z, of a time with its offset. No value: the node is another one.
+std::optional<std::string> date_text(const toml::node& node) {
+  const auto date = node.value_exact<toml::date_time>();
+  if (!date || !date->offset) return std::nullopt;
+  std::stringstream out;
+  out << *date;
+  return out.str();
+}
+
 std::string json_text(const toml::table& table) {
   std::stringstream out;
   out << toml::json_formatter(table, toml::format_flags::none);
@@ -135,10 +157,13 @@ class Reader {
   bool read_pairs(const DeclaredRow& row, std::string_view key, const toml::node& node,
                   std::vector<DeclaredValue>& out);
   bool read_delay(DeclaredRow& row, const std::string& text, const std::string& at);
+  std::string target_text(const DeclaredRow& row, std::string_view key,
+                          const std::string& value) const;
   std::optional<std::string> attribute_text(const DeclaredRow& row, std::string_view key,
                                             const toml::node& node) const;
   bool check(const DeclaredRow& row);
   bool check_name(const DeclaredRow& row);
+  bool check_schedule_names(const DeclaredRow& row);
   bool add(DeclaredRow row);
   void check_messages();
   std::string queue_arn(const DeclaredRow& row, std::string_view name) const {
@@ -147,7 +172,8 @@ class Reader {
 
   const std::string& path_;
   const DeclaredDefaults& defaults_;
-  // Queues, topics and subscriptions by account, name and endpoint: their position in rows.
+  // Queues, topics, subscriptions and schedules by account, name and endpoint or group: their
+  // position in rows.
   std::map<std::tuple<DeclaredKind, std::string, std::string, std::string>, std::size_t> known_;
   // Account and name of tables with faults.
   std::set<std::tuple<DeclaredKind, std::string, std::string>> refused_;
@@ -170,6 +196,11 @@ bool Reader::read_tables(DeclaredKind kind, const toml::node& node) {
                   "[[message]] is for tests: its messages are sent when the server starts. Start "
                   "with --dev, or remove it.");
   }
+  if (kind == DeclaredKind::schedule && !defaults_.schedules) {
+    return refuse(where(*all->get(0)),
+                  "[[schedule]] needs the API of EventBridge Scheduler, which --strict-sqs leaves "
+                  "out. Start without it, or remove this table.");
+  }
   bool good = true;
   for (const toml::node& table : *all) good &= read_row(kind, *table.as_table());
   return good;
@@ -180,6 +211,7 @@ bool Reader::read_row(DeclaredKind kind, const toml::table& table) {
   row.kind = kind;
   row.where = where(table);
   row.account = defaults_.account;
+  if (kind == DeclaredKind::schedule) row.group = default_group;
   bool good = true;
   // First, because names of queues become ARNs of that account.
   if (const toml::node* const account = table.get("account"); account != nullptr)
@@ -187,10 +219,10 @@ bool Reader::read_row(DeclaredKind kind, const toml::table& table) {
   for (const auto& [name, node] : table)
     if (name.str() != "account") good &= read_key(row, name.str(), node);
   const Keys& keys = keys_for(kind);
-  for (std::size_t i = 0; i < keys.required; ++i) {
-    if (table.contains(keys.names[i])) continue;
-    good = refuse(row.where, fmt::format("this [[{}]] has no {}. Add {} = \"...\".", table_of(kind),
-                                         keys.names[i], keys.names[i]));
+  for (const std::string& key : keys.required) {
+    if (table.contains(key)) continue;
+    good = refuse(row.where,
+                  fmt::format("this [[{0}]] has no {1}. Add {1} = \"...\".", table_of(kind), key));
   }
   if (kind == DeclaredKind::subscription && !row.endpoint.starts_with("arn:"))
     row.endpoint = queue_arn(row, row.endpoint);
@@ -217,8 +249,10 @@ bool Reader::read_key(DeclaredRow& row, std::string_view key, const toml::node& 
                                            "table, which becomes JSON.",
                                            key));
   }
-  row.attributes.push_back(
-      {std::string(key), is_time(key) ? whole_seconds(*text) : *text, where(node)});
+  std::string value = row.kind == DeclaredKind::schedule ? target_text(row, key, *text)
+                      : is_time(key)                     ? whole_seconds(*text)
+                                                         : *text;
+  row.attributes.push_back({std::string(key), std::move(value), where(node)});
   return true;
 }
 
@@ -226,13 +260,26 @@ bool Reader::read_key(DeclaredRow& row, std::string_view key, const toml::node& 
 std::optional<std::string> Reader::attribute_text(const DeclaredRow& row, std::string_view key,
                                                   const toml::node& node) const {
   const toml::table* const given = node.as_table();
-  if (given == nullptr) return simple_text(node);
+  if (given == nullptr) {
+    const auto date =
+        row.kind == DeclaredKind::schedule ? date_text(node) : std::optional<std::string>();
+    return date ? date : simple_text(node);
+  }
   if (key != "RedrivePolicy") return json_text(*given);
   toml::table policy = *given;
   if (auto* const target = policy.get_as<std::string>("deadLetterTargetArn");
       target != nullptr && !target->get().starts_with("arn:"))
     *target = queue_arn(row, target->get());
   return json_text(policy);
+}
+
+// The ARN of the queue or topic that a key of a schedule names; other values stay.
+std::string Reader::target_text(const DeclaredRow& row, std::string_view key,
+                                const std::string& value) const {
+  if (value.starts_with("arn:")) return value;
+  if (key == "topic")
+    return fmt::format("arn:aws:sns:{}:{}:{}", defaults_.region, row.account, value);
+  return key == "queue" || key == "dead-letter-queue" ? queue_arn(row, value) : value;
 }
 
 bool Reader::read_delay(DeclaredRow& row, const std::string& text, const std::string& at) {
@@ -297,7 +344,21 @@ bool Reader::read_pairs(const DeclaredRow& row, std::string_view key, const toml
   return true;
 }
 
+bool Reader::check_schedule_names(const DeclaredRow& row) {
+  for (const std::string* const name : {&row.name, &row.group}) {
+    std::string unused;
+    if (!check_api_text(*name, "name", api_name_rule, unused))
+      return refuse(row.where,
+                    fmt::format("\"{}\" is no name of a {}. Allowed: 1 to {} letters, digits, "
+                                "hyphens, underscores and dots.",
+                                *name, name == &row.name ? "schedule" : "group of schedules",
+                                api_name_rule.max));
+  }
+  return true;
+}
+
 bool Reader::check_name(const DeclaredRow& row) {
+  if (row.kind == DeclaredKind::schedule) return check_schedule_names(row);
   constexpr std::size_t queue_max = 80, topic_max = 256;
   const bool of_queue = row.kind == DeclaredKind::queue || row.kind == DeclaredKind::message;
   const std::size_t most = of_queue ? queue_max : topic_max;
@@ -347,8 +408,9 @@ bool Reader::add(DeclaredRow row) {
     rows.push_back(std::move(row));
     return true;
   }
+  const std::string& more = row.kind == DeclaredKind::schedule ? row.group : row.endpoint;
   const auto [known, is_new] =
-      known_.try_emplace({row.kind, row.account, row.name, row.endpoint}, rows.size());
+      known_.try_emplace({row.kind, row.account, row.name, more}, rows.size());
   if (is_new) {
     rows.push_back(std::move(row));
     return true;

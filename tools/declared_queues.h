@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The [[queue]], [[topic]], [[subscription]] and [[message]] tables of a configuration file, as
+// The [[queue]], [[topic]], [[subscription]], [[schedule]] and [[message]] tables of a file, as
 // rows of proto/declared/declared_rows.h. tools/DECLARED.md describes the keys.
 //
-// Two tables of one queue, topic or subscription must be equal; then they are one row.
+// Two tables of one queue, topic, subscription or schedule must be equal; then they are one row.
 //
 // Errors: "FILE:LINE:COLUMN: ...": the key, the value, the allowed values, and for an unknown key
 //         the nearest known one. A table with a fault gives no row, and the next one is read.
@@ -23,6 +23,7 @@ struct DeclaredDefaults {
   std::string account;    // of rows without one
   std::string region;     // of ARNs
   bool messages = false;  // [[message]] is allowed: --dev
+  bool schedules = true;  // [[schedule]] is allowed: no --strict-sqs
 };
 
 // The names of the tables.

@@ -10,7 +10,7 @@ std::size_t DeclaredConnection::take(std::string_view bytes) {
   CHECK(host().context().sqs.declare != nullptr, "the configuration declares nothing");
   if (work_ == nullptr) {
     work_ = host().context().sqs.declare({});
-    go_on(work_->begin(host().loop().shard().directory()));
+    go_on(work_->begin(host().loop().shard().directory(), host().now()));
   }
   return bytes.size();
 }

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "core/base/ids.h"
+#include "core/base/time.h"
 #include "core/base/time_shift.h"
 #include "core/queue/receipt.h"
 #include "core/queue/request.h"
@@ -45,7 +46,7 @@ enum class CallStep : std::uint8_t {
 class RoutedWork {
  public:
   virtual ~RoutedWork() = default;
-  virtual CallStep begin(const Directory& directory) = 0;
+  virtual CallStep begin(const Directory& directory, Instant now) = 0;  // engine time
   virtual std::span<const CallRoute> routes() const = 0;
   virtual CallStep resume() = 0;
   // After `respond`; empty: all is done.
@@ -62,6 +63,7 @@ struct CallSettings {
   Secret secret{};       // message ids are derived from it
   const TimeShift* shift = &no_shift;  // from engine time to wall time
   bool strict_sqs = false;             // as AWS where pawl is more helpful: --strict-sqs
+  bool past_dates = false;             // accepted in new schedules: those of a configuration file
   // Access keys. Null: everyone may call, as the account above, and signatures are not checked. The
   // thread that makes the calls may replace them between two calls.
   std::shared_ptr<const Keyring> keys;

@@ -8,6 +8,7 @@
 
 #include "core/base/check.h"
 #include "proto/call.h"
+#include "proto/declared/declared_planner.h"
 #include "proto/http/parser.h"
 #include "proto/sns/call.h"
 #include "proto/text/json_value.h"
@@ -20,7 +21,7 @@ struct DeclaredCall::One {
   const DeclaredAction* action = nullptr;
   CallSettings settings;
   HttpCall call;
-  std::string body, target;
+  std::string body, target, path;
   std::array<HttpHeader, 3> headers;
   HttpRequest request;
   CallStep step = CallStep::respond;
@@ -36,20 +37,24 @@ DeclaredCall::DeclaredCall(const std::shared_ptr<const DeclaredRows>& rows,
   settings_.keys = nullptr;  // the file needs no signature: each row is its account's
   settings_.dev = nullptr;
   settings_.declare = nullptr;
+  settings_.past_dates = true;
 }
 
 DeclaredCall::~DeclaredCall() = default;
 
-// A queue or topic that will be made must not be planned already.
+// For a check: a queue, a topic or a group that will be made must not be planned already.
+const Directory& DeclaredCall::directory_for(const DeclaredAction& action) const {
+  if (action.action == "DeleteQueue") return *directory_;
+  const bool stands_alone =
+      action.makes && action.action != "Subscribe" && action.action != "CreateSchedule";
+  return stands_alone ? plan_.kept : plan_.planned;
+}
+
 template <typename Refused>
 void DeclaredCall::check_calls(Refused&& refused) {
   for (const auto& phase : plan_.phases) {
     for (const DeclaredAction& action : phase) {
-      const bool creates = action.makes && action.row->kind != DeclaredKind::subscription;
-      const bool drops = action.action == "DeleteQueue";
-      const auto one = begin_call(action, drops     ? *directory_
-                                          : creates ? plan_.kept
-                                                    : plan_.planned);
+      const auto one = begin_call(action, directory_for(action));
       if (one->step != CallStep::respond || one->call.status() == 200) continue;
       note_end(*one);
       if (!refused()) return;
@@ -57,9 +62,10 @@ void DeclaredCall::check_calls(Refused&& refused) {
   }
 }
 
-CallStep DeclaredCall::begin(const Directory& directory) {
+CallStep DeclaredCall::begin(const Directory& directory, Instant now) {
   CHECK(directory_ == nullptr, "a declaration is applied once");
   directory_ = &directory;
+  now_ = now;
   plan_ = plan_declared(rows_, directory, settings_);
   fault_ = plan_.fault;
   if (fault_.empty()) check_calls([] { return false; });
@@ -78,6 +84,7 @@ CallStep DeclaredCall::begin(const Directory& directory) {
 std::vector<std::string> DeclaredCall::check(const Directory& directory) {
   CHECK(directory_ == nullptr, "a declaration that is under way");
   directory_ = &directory;
+  now_ = Instant{} + seconds(1);  // any time: the outcome does not depend on it
   plan_ = plan_declared(rows_, directory, settings_, FaultyPlan::keeps_phases);
   std::vector<std::string> faults = plan_.faults;
   check_calls([&] {
@@ -122,6 +129,30 @@ CallStep DeclaredCall::begin_calls() {
   return go_on();
 }
 
+void DeclaredCall::fill_request(One& one) {
+  const DeclaredAction& action = *one.action;
+  const DeclaredRow& row = *action.row;
+  const bool sns = row.kind == DeclaredKind::topic || row.kind == DeclaredKind::subscription;
+  const bool scheduler = row.kind == DeclaredKind::schedule;
+  one.body =
+      sns ? fmt::format("Action={}&Version={}&{}", action.action, SnsCall::version, action.body)
+          : action.body;
+  one.body.reserve(one.body.size() + HttpParser::body_slack);
+  one.target = "AmazonSQS." + action.action;
+  one.path = !scheduler                               ? "/"
+             : action.action == "CreateScheduleGroup" ? "/schedule-groups/" + row.group
+                                                      : "/schedules/" + row.name;
+  one.headers[0] = {"Host", "localhost"};
+  one.headers[1] = {"Content-Type", sns         ? "application/x-www-form-urlencoded"
+                                    : scheduler ? "application/json"
+                                                : "application/x-amz-json-1.0"};
+  one.headers[2] = {"X-Amz-Target", one.target};
+  one.request.method = action.action == "UpdateSchedule" ? "PUT" : "POST";
+  one.request.target = one.request.path = one.path;
+  one.request.body = one.body;
+  one.request.set_headers(std::span(one.headers).first(sns || scheduler ? 2 : 3));
+}
+
 std::unique_ptr<DeclaredCall::One> DeclaredCall::begin_call(const DeclaredAction& action,
                                                             const Directory& directory) {
   CHECK(action.row != nullptr && !action.where.empty(), "an action of no row");
@@ -130,20 +161,8 @@ std::unique_ptr<DeclaredCall::One> DeclaredCall::begin_call(const DeclaredAction
   one.action = &action;
   one.settings = settings_;
   one.settings.account = action.row->account;
-  one.body = action.sns ? fmt::format("Action={}&Version={}&{}", action.action, SnsCall::version,
-                                      action.body)
-                        : action.body;
-  one.body.reserve(one.body.size() + HttpParser::body_slack);
-  one.target = "AmazonSQS." + action.action;
-  one.headers[0] = {"Host", "localhost"};
-  one.headers[1] = {"Content-Type", action.sns ? "application/x-www-form-urlencoded"
-                                               : "application/x-amz-json-1.0"};
-  one.headers[2] = {"X-Amz-Target", one.target};
-  one.request.method = "POST";
-  one.request.target = one.request.path = "/";
-  one.request.body = one.body;
-  one.request.set_headers(std::span(one.headers).first(action.sns ? 2 : 3));
-  one.step = one.call.begin(one.request, directory, one.settings, Instant{}, request_number_++);
+  fill_request(one);
+  one.step = one.call.begin(one.request, directory, one.settings, now_, request_number_++);
   return made;
 }
 
@@ -168,10 +187,13 @@ void DeclaredCall::note_end(One& one) {
   const DeclaredAction& action = *one.action;
   std::string response;
   one.call.write_response(response, {});
-  may_retry_ = one.call.status() >= 500 || one.call.status() == 429;
+  constexpr int quota_exceeded = 402;  // of the scheduler
+  const int status = one.call.status();
+  may_retry_ = status >= 500 || status == 429 || status == quota_exceeded;
   const std::string text = declared_error_text(response);
   const DeclaredValue* named = nullptr;
   for (const DeclaredValue& value : action.row->attributes) {
+    if (action.row->kind == DeclaredKind::schedule) break;  // its keys are words of any text
     if (text.find(value.key) != text.npos &&
         (named == nullptr || value.key.size() > named->key.size()))
       named = &value;
@@ -188,7 +210,7 @@ std::string declared_error_text(std::string_view response) {
       end == response.npos ? std::string_view() : response.substr(end + 4);
   if (const auto members = json_members(body)) {
     for (const JsonMember& member : *members)
-      if (member.key == "message") return member.text;
+      if (member.key == "message" || member.key == "Message") return member.text;
   }
   constexpr std::string_view open = "<Message>", close = "</Message>";
   const std::size_t from = body.find(open), to = body.find(close);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeclaredCall: carries out a plan of declared_plan.h, as calls of SQS and SNS.
+// DeclaredCall: carries out a plan of declared_plan.h, as calls of SQS, SNS and EventBridge
+// Scheduler.
 //
 //   begin --respond--> fault()
 //     \--route--> [each of routes() applied] -> resume --respond--> fault()
 //                  ^                              |
 //                  +------------route-------------+
 //
-// First it begins each call against the planned directory and drops it: so a call that SQS or SNS
-// refuses is found before anything changes. Then it counts the messages of the queues that must be
+// First it begins each call against the planned directory and drops it: so a call that would be
+// refused is found before anything changes. Then it counts the messages of the queues that must be
 // empty, and makes the calls, phase after phase, calls_max at once. The first failed call ends it;
 // those before it stay done.
 //
@@ -43,7 +44,7 @@ class DeclaredCall final : public RoutedWork {
   // All faults, without a call that is carried out. Instead of begin().
   std::vector<std::string> check(const Directory& directory);
 
-  CallStep begin(const Directory& directory) override;
+  CallStep begin(const Directory& directory, Instant now) override;
   std::span<const CallRoute> routes() const override { return routes_; }
   CallStep resume() override;
   std::string_view fault() const override { return fault_; }
@@ -53,19 +54,22 @@ class DeclaredCall final : public RoutedWork {
  private:
   struct One;  // a call under way
 
-  // Calls refused() for each call that SQS or SNS would refuse; it returns whether to go on.
+  // Calls refused() for each call that would be refused; it returns whether to go on.
   template <typename Refused>
   void check_calls(Refused&& refused);
   CallStep begin_calls();
   CallStep judge_counts();
   CallStep go_on();
+  const Directory& directory_for(const DeclaredAction& action) const;
   std::unique_ptr<One> begin_call(const DeclaredAction& action, const Directory& directory);
+  static void fill_request(One& one);
   void note_end(One& one);
 
   DeclaredRows rows_;
   CallSettings settings_;  // of the account of the latest call
   std::uint64_t request_number_;
   const Directory* directory_ = nullptr;
+  Instant now_;  // engine time
   DeclaredPlan plan_;
   std::vector<Request> counts_;
   std::size_t phase_ = 0, next_ = 0;  // the next action

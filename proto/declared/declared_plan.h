@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan_declared: the actions that make a server have what its configuration file declares.
+// DeclaredPlan: the actions that make a server have what its configuration file declares.
 //
 //   rows + directory --> a fault, or
 //     must_be_empty   queues that may have no message, because a change would delete some
-//     phases          actions of SQS and SNS; those of one phase do not depend on each other
+//     phases          actions of SQS, SNS and EventBridge Scheduler; those of one phase do not
+//                   depend on each other
 //
 // A queue or topic that has every declared value needs no action. Attributes, tags and queues that
-// no row declares stay as they are: nothing is deleted.
+// no row declares stay as they are: nothing is deleted. The row of a schedule is its definition: an
+// absent key has its default there, but for `enabled`, so that a pause lasts.
 //
 // A message is sent if its queue does not exist yet. Such a queue has the tag unsent_tag until its
 // messages are sent; the start after a crash deletes a queue with that tag and makes it anew.
 //
 // Errors: "FILE:LINE:COLUMN: ...": the key, the value, the allowed values, the remedy.
-// Owner:  values. It reads the directory and changes nothing.
+// Owner:  values; plan_declared() (declared_planner.h) makes them. The rows must outlive a plan.
 #pragma once
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/queue/directory.h"
-#include "proto/aws/call_types.h"
 #include "proto/declared/declared_rows.h"
 
 namespace pawl {
@@ -32,8 +32,7 @@ inline constexpr std::string_view unsent_tag = "pawl-declared-messages";
 struct DeclaredAction {
   const DeclaredRow* row = nullptr;
   std::string where;   // for errors: the place of the row, or of the key
-  bool sns = false;    // a form of SNS; else JSON of SQS
-  bool makes = false;  // a queue, topic or subscription that does not exist yet
+  bool makes = false;  // a queue, topic, subscription, schedule or group that does not exist yet
   std::string action;  // CreateQueue
   std::string body;
 };
@@ -56,12 +55,5 @@ struct DeclaredPlan {
 
 // The phases of a plan with a fault: none, or the actions of the rows without one, for a check.
 enum class FaultyPlan : bool { is_empty, keeps_phases };
-
-// The rows must outlive the plan.
-DeclaredPlan plan_declared(const DeclaredRows& rows, const Directory& directory,
-                           const CallSettings& settings, FaultyPlan faulty = FaultyPlan::is_empty);
-
-// `keys` and values as the parameters of a form.
-std::string declared_form(const std::vector<std::pair<std::string, std::string>>& parameters);
 
 }  // namespace pawl

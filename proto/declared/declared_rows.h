@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeclaredRows: the queues, topics, subscriptions and messages that a configuration file declares.
+// DeclaredRows: the queues, topics, subscriptions, schedules and messages that a configuration file
+// declares.
 //
 // Units:  texts as in SQS and SNS; `delay` in seconds.
 // Owner:  values. They do not change after the file was read.
@@ -17,17 +18,20 @@ struct DeclaredValue {
   std::string key, value, where;
 };
 
-enum class DeclaredKind : std::uint8_t { queue, topic, subscription, message };
+enum class DeclaredKind : std::uint8_t { queue, topic, subscription, message, schedule };
 
 struct DeclaredRow {
   DeclaredKind kind{};
   std::string where;
   std::string account;
-  std::string name;      // of the queue, also a message's; of the topic, also a subscription's
-  std::string endpoint;  // of a subscription: the ARN of a queue
-  std::string body, group, dedup_id;  // of a message; empty: none
-  std::int64_t delay = -1;            // of a message; -1: the queue's own
-  // SQS's or SNS's attributes; of a message: its attributes, all of type String.
+  // That of the queue, also a message's; of the topic, also a subscription's; of the schedule.
+  std::string name;
+  std::string endpoint;        // of a subscription: the ARN of a queue
+  std::string body, dedup_id;  // of a message; empty: none
+  std::string group;           // of a message; empty: none. Of a schedule: its group
+  std::int64_t delay = -1;     // of a message; -1: the queue's own
+  // SQS's or SNS's attributes; of a message: its attributes, all of type String; of a schedule: the
+  // other keys of its table, with ARNs of queues and topics.
   std::vector<DeclaredValue> attributes;
   std::vector<DeclaredValue> tags;
 
@@ -53,6 +57,8 @@ inline std::string describe(const DeclaredRow& row) {
       return "subscription to topic " + row.name;
     case DeclaredKind::message:
       return "message for queue " + row.name;
+    case DeclaredKind::schedule:
+      return "schedule " + row.name;
   }
   return row.name;
 }

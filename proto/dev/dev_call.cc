@@ -52,11 +52,12 @@ const DevCall::Page DevCall::pages[] = {
 };
 
 CallStep DevCall::begin(const HttpRequest& http, std::string_view account,
-                        const Directory& directory, const CallSettings& settings) {
+                        const Directory& directory, const CallSettings& settings, Instant now) {
   action_ = {};
   wait_ = {};
   caller_ = account;
   settings_ = &settings;
+  now_ = now;
   routes_.clear();
   declared_.reset();
   directory_ = &directory;
@@ -150,7 +151,7 @@ CallStep DevCall::declare() {
   CHECK(deleted_ == doomed_.size(), "{} of {} queues are deleted", deleted_, doomed_.size());
   if (settings_->declare == nullptr) return answer(200, "{}", json_text);
   declared_ = settings_->declare(reset_account_);
-  return follow_declared(declared_->begin(*directory_));
+  return follow_declared(declared_->begin(*directory_, now_));
 }
 
 CallStep DevCall::follow_declared(CallStep step) {

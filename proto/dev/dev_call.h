@@ -62,7 +62,7 @@ class DevCall {
 
   // `account`: the caller's.
   CallStep begin(const HttpRequest& http, std::string_view account, const Directory& directory,
-                 const CallSettings& settings);
+                 const CallSettings& settings, Instant now);
   std::span<const CallRoute> routes() const { return routes_; }
   CallStep resume();
 
@@ -107,6 +107,7 @@ class DevCall {
   std::string_view caller_;    // the account of the request
   std::string reset_account_;  // of a reset; empty: all
   const CallSettings* settings_ = nullptr;
+  Instant now_;  // engine time
   std::unique_ptr<MessagePages> messages_;
   const Directory* directory_ = nullptr;
   // A reset whose deletions are done makes the declared queues. Null: not yet, or there are none.

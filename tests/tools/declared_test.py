@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Declared queues: [[queue]], [[topic]], [[subscription]] and [[message]] in the file of `pawl serve --config`."""
+"""Declared queues: [[queue]], [[topic]], [[subscription]], [[schedule]] and [[message]] in the file of `pawl serve --config`."""
 
 import json
 import os
@@ -25,6 +25,7 @@ ACCOUNT = "000000000000"
 QUEUE = '[[queue]]\nname = "q"\n'
 FIFO = '[[queue]]\nname = "q.fifo"\n'
 TOPIC = '[[topic]]\nname = "t"\n'
+SCHEDULE = '[[schedule]]\nname = "s"\nexpression = "at(2199-01-31T23:00:00)"\n'
 POLICY = '{ Version = "2012-10-17", Statement = [{ Effect = "Allow", Principal = "*", Action = "sqs:*", Resource = "*" }] }'
 # Each attribute that a table may have.
 EVERY_ATTRIBUTE = f"""
@@ -80,6 +81,31 @@ RedrivePolicy = {{ deadLetterTargetArn = "orders-dead" }}
 [[subscription]]
 topic = "all.fifo"
 endpoint = "all.fifo"
+
+[[schedule]]
+name = "all"
+group = "g"
+account = "000000000000"
+expression = "cron(30 2 1 1 ? *)"
+zone = "Europe/Berlin"
+queue = "all.fifo"
+input = {{ run = 1, of = "test" }}
+message-group = "m"
+start = 2198-01-01T00:00:00Z
+end = "2199-12-31T00:00:00+01:00"
+catch-up = "none"
+overlap = "skip"
+nonexistent = "skip"
+enabled = false
+delete-after-completion = true
+dead-letter-queue = "orders-dead"
+description = "every key"
+
+[[schedule]]
+name = "all"
+expression = "rate(300 days)"
+topic = "all"
+start = 2198-01-01T00:00:00Z
 """
 # Files that no server starts with: the line and column of the fault, and parts of its text.
 BROKEN = [
@@ -114,6 +140,29 @@ BROKEN = [
     ('[[subscription]]\ntopic = "t"\n' + TOPIC, "1:1", "has no endpoint"),
     (TOPIC + QUEUE + '[[subscription]]\ntopic = "t"\nendpoint = "q"\nprotocol = "http"\n', "8:12", "Allowed: sqs"),
     (TOPIC + QUEUE + '[[subscription]]\ntopic = "t"\nendpoint = "q"\nFilterPolicy = { a = "red" }\n', "8:16", "FilterPolicy"),
+]
+# Below a [[queue]] of two lines.
+BROKEN_SCHEDULES = [
+    ('[[schedule]]\nname = "s"\nqueue = "q"\n', "3:1", "has no expression"),
+    ('[[schedule]]\nexpression = "rate(1 day)"\nqueue = "q"\n', "3:1", "has no name"),
+    (SCHEDULE, "3:1", "needs one target"),
+    (SCHEDULE + 'queue = "q"\ntopic = "t"\n', "3:1", "not both"),
+    (SCHEDULE + 'queue = "none"\n', "6:9", "Declare it as [[queue]] too"),
+    (SCHEDULE + 'topic = "none"\n', "6:9", "Declare it as [[topic]] too"),
+    (SCHEDULE + 'queue = "q"\ndead-letter-queue = "none"\n', "7:21", "Declare it as [[queue]] too"),
+    (SCHEDULE + 'queue = "q"\nzone = "Europe/Berln"\n', "7:8", 'Did you mean "Europe/Berlin"?'),
+    (SCHEDULE + 'queue = "q"\nzonne = "UTC"\n', "7:9", 'Did you mean "zone"?'),
+    (SCHEDULE + 'queue = "q"\ncatch-up = "some"\n', "7:12", "catch-up = some of schedule s: Allowed: none, last, all."),
+    (SCHEDULE + 'queue = "q"\noverlap = "no"\n', "7:11", "Allowed: allow, skip."),
+    (SCHEDULE + 'queue = "q"\nnonexistent = "no"\n', "7:15", "Allowed: next, skip."),
+    (SCHEDULE + 'queue = "q"\nenabled = "no"\n', "7:11", "neither true nor false"),
+    (SCHEDULE + 'queue = "q"\nstart = 2027-01-01\n', "7:9", "start must be"),
+    (SCHEDULE + 'queue = "q"\nend = "tomorrow"\n', "7:7", "2026-12-24T18:00:00Z"),
+    (SCHEDULE + 'queue = "q"\ngroup = "a b"\n', "3:1", '"a b" is no name of a group of schedules'),
+    (SCHEDULE.replace('"s"', '"a/b"') + 'queue = "q"\n', "3:1", '"a/b" is no name of a schedule'),
+    ('[[schedule]]\nname = "s"\nqueue = "q"\nexpression = "rate(1 hours)"\n', "6:14", "expression = rate(1 hours) of schedule s"),
+    (FIFO + SCHEDULE + 'queue = "q.fifo"\n', "5:1", "has no message-group"),
+    (SCHEDULE + 'queue = "q"\n' + SCHEDULE + 'queue = "q"\ninput = "x"\n', "7:1", "input = x", "Keep one"),
 ]
 # With --dev.
 BROKEN_MESSAGES = [
@@ -171,6 +220,10 @@ class Started:
     def sns(self, action, **parameters):
         form = urllib.parse.urlencode({"Action": action, "Version": "2010-03-31", **parameters})
         return self.post("/", form.encode(), {"Content-Type": "application/x-www-form-urlencoded"})
+
+    def schedule(self, name, group="default"):
+        with urllib.request.urlopen(f"{self.url}/schedules/{name}?groupName={group}", timeout=10) as answer:
+            return json.loads(answer.read())
 
     def attributes(self, queue):
         return self.sqs("GetQueueAttributes", QueueUrl=queue, AttributeNames=["All"])["Attributes"]
@@ -247,7 +300,7 @@ class Declared(unittest.TestCase):
         with self.start(EXAMPLE, "--dev", "--log-format", "json") as pawl:
             pawl.stop()
         (event,) = [event for event in map(json.loads, pawl.errors.splitlines()) if event["code"] == "declared"]
-        self.assertEqual(event["text"], "declared queues: 3, topics: 1, subscriptions: 1; made: 5, changes: 3, messages sent: 2")
+        self.assertEqual(event["text"], "declared queues: 3, topics: 1, subscriptions: 1, schedules: 1; made: 6, changes: 3, messages sent: 2")
 
     def test_the_file_may_be_a_pipe(self):
         read, write = os.pipe()
@@ -357,6 +410,7 @@ class Declared(unittest.TestCase):
             self.assertEqual([m["Body"] for m in pawl.sqs("ReceiveMessage", QueueUrl="orders", MaxNumberOfMessages=10)["Messages"]],
                              ["order 1"])
             self.assertEqual(pawl.sns("ListSubscriptions").count("<member>"), 1)
+            self.assertEqual(pawl.schedule("stocktaking")["Target"]["Input"], "count all")
 
     def test_a_reset_of_one_account_leaves_the_others(self):
         other = "111111111111"
@@ -376,6 +430,67 @@ class Declared(unittest.TestCase):
         for text, line, *parts in BROKEN_MESSAGES:
             with self.subTest(text):
                 self.refused(text, line, *parts, words=["--dev"])
+        for text, line, *parts in BROKEN_SCHEDULES:
+            with self.subTest(text):
+                self.refused(QUEUE + text, line, *parts)
+                checked = subprocess.run([PAWL, "config", "check", self.config(QUEUE + text)], capture_output=True, text=True, timeout=30, check=False)
+                self.assertEqual(checked.returncode, 4, text)
+                self.assertRegex(checked.stdout + checked.stderr, rf"pawl\.toml:{line}: ", text)
+
+    def test_schedules_are_made_and_changed_if_they_differ(self):
+        text = QUEUE + SCHEDULE + 'queue = "q"\ngroup = "g"\n'
+        with self.start(text) as pawl:
+            made = pawl.schedule("s", "g")
+            self.assertEqual((made["Target"]["Arn"], made["State"], made["x-nonexistent"]), (f"arn:aws:sqs:us-east-1:{ACCOUNT}:q", "ENABLED", "next"))
+            self.assertNotIn("x-catch-up", made)
+            self.assertNotIn("x-overlap", made)
+        time.sleep(0.01)  # dates have milliseconds
+        with self.start(text) as pawl:
+            self.assertEqual(pawl.schedule("s", "g"), made, "an unchanged one is not touched")
+        with self.start(text + 'overlap = "skip"\n') as pawl:
+            changed = pawl.schedule("s", "g")
+            self.assertEqual((changed["x-overlap"], changed["CreationDate"]), ("skip", made["CreationDate"]))
+            self.assertGreater(changed["LastModificationDate"], made["LastModificationDate"])
+        with self.start(QUEUE) as pawl:
+            self.assertEqual(pawl.schedule("s", "g"), changed, "nothing is deleted")
+
+    def test_a_pause_of_a_declared_schedule_lasts(self):
+        text = QUEUE + SCHEDULE + 'queue = "q"\n'
+        with self.start(text) as pawl:
+            subprocess.run([PAWL, "schedule", "pause", "s", "--url", pawl.url], check=True, timeout=30)
+        with self.start(text) as pawl:
+            self.assertEqual(pawl.schedule("s")["State"], "DISABLED")
+        with self.start(text + "enabled = true\n") as pawl:
+            self.assertEqual(pawl.schedule("s")["State"], "ENABLED")
+
+    def test_every_key_of_a_schedule_is_stored(self):
+        with self.start(EXAMPLE + EVERY_ATTRIBUTE, "--dev") as pawl:
+            made = pawl.schedule("all", "g")
+            made = {key: value for key, value in made.items() if not key.endswith("Date") or key in ("StartDate", "EndDate")}
+            self.assertEqual(made, {
+                "Arn": f"arn:aws:scheduler:us-east-1:{ACCOUNT}:schedule/g/all", "GroupName": "g", "Name": "all", "Description": "every key",
+                "ScheduleExpression": "cron(30 2 1 1 ? *)", "ScheduleExpressionTimezone": "Europe/Berlin", "FlexibleTimeWindow": {"Mode": "OFF"},
+                "StartDate": 7195046400, "EndDate": 7258028400, "State": "DISABLED", "ActionAfterCompletion": "DELETE", "x-catch-up": "none",
+                "x-overlap": "skip", "Target": {
+                    "Arn": f"arn:aws:sqs:us-east-1:{ACCOUNT}:all.fifo", "Input": '{"of":"test","run":1}', "SqsParameters": {"MessageGroupId": "m"},
+                    "DeadLetterConfig": {"Arn": f"arn:aws:sqs:us-east-1:{ACCOUNT}:orders-dead"}, "RoleArn": "arn:aws:iam::000000000000:role/pawl",
+                    "RetryPolicy": {"MaximumEventAgeInSeconds": 86400, "MaximumRetryAttempts": 185}}})
+            self.assertEqual(pawl.schedule("all")["Target"]["Arn"], f"arn:aws:sns:us-east-1:{ACCOUNT}:all")
+
+    def test_schedules_may_have_dates_that_have_passed(self):
+        with self.start(QUEUE + SCHEDULE + 'queue = "q"\nstart = 2020-01-01T00:00:00Z\nend = 2021-01-01T00:00:00Z\n') as pawl:
+            self.assertEqual(pawl.schedule("s")["EndDate"], 1609459200)
+            with urllib.request.urlopen(pawl.url + "/schedules", timeout=10) as listed:
+                self.assertEqual(len(json.loads(listed.read())["Schedules"]), 1)
+
+    def test_a_check_accepts_schedules(self):
+        for expression in ("rate(1 day)", "cron(0 9 ? * 2 *)", "at(2020-01-01T00:00:00)"):
+            text = QUEUE + SCHEDULE.replace("at(2199-01-31T23:00:00)", expression) + 'queue = "q"\ngroup = "g"\n'
+            checked = subprocess.run([PAWL, "config", "check", self.config(text)], capture_output=True, text=True, timeout=30, check=False)
+            self.assertEqual((checked.returncode, checked.stderr), (0, ""))
+
+    def test_schedules_need_their_api(self):
+        self.refused(QUEUE + SCHEDULE + 'queue = "q"\n', "3:1", "--strict-sqs", words=["--strict-sqs"])
 
     def test_messages_need_dev(self):
         self.refused(QUEUE + '[[message]]\nqueue = "q"\nbody = "b"\n', "3:1", "Start with --dev")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""`pawl queue apply`: gives a running server the queues, topics and subscriptions of a configuration file."""
+"""`pawl queue apply`: gives a running server the queues, topics, subscriptions and schedules of a configuration file."""
 
 import json
 import os
@@ -45,6 +45,25 @@ FilterPolicy = {colour = ["red"]}
 [[subscription]]
 topic = "news.fifo"
 endpoint = "q.fifo"
+"""
+
+
+SCHEDULES = """
+[[queue]]
+name = "q"
+
+[[schedule]]
+name = "s"
+expression = "at(2199-01-31T23:00:00)"
+queue = "q"
+input = "old"
+
+[[schedule]]
+name = "t"
+group = "g"
+expression = "at(2199-01-31T23:00:00)"
+queue = "q"
+enabled = false
 """
 
 
@@ -141,6 +160,36 @@ class Apply(Verbs):
         self.assertEqual({outcome for outcome, _ in self.outcomes(other).values()}, {"unchanged"})
         self.outcomes('[[topic]]\nname = "news"\n')
         self.assertEqual(self.topics(), {"other": 0, "news": 1, "news.fifo": 1}, "nothing is deleted")
+
+    def test_makes_schedules_and_changes_what_differs(self):
+        def listed():
+            return {row["name"]: row for row in json.loads(self.verb("schedule", "ls", "-o", "json"))}
+        names = ("q", "s", "t")
+        self.assertEqual(self.outcomes(SCHEDULES, "--dry-run"), {name: ("to create", "") for name in names})
+        self.assertEqual(listed(), {}, "a dry run makes nothing")
+        self.assertEqual(self.outcomes(SCHEDULES), {name: ("created", "") for name in names})
+        made = listed()
+        self.assertEqual([(row["group"], row["state"]) for row in made.values()], [("default", "on"), ("g", "paused")])
+        for words in ((), ("--dry-run",)):
+            self.assertEqual(self.outcomes(SCHEDULES, *words), {name: ("unchanged", "") for name in names})
+        self.verb("schedule", "pause", "s")
+        self.assertEqual(self.outcomes(SCHEDULES)["s"], ("unchanged", ""), "a pause lasts")
+        other = SCHEDULES.replace('"old"', '"new"\nzone = "Europe/Berlin"').replace("false", "true")
+        wanted = {"s": "zone: UTC -> Europe/Berlin; input: ... -> ...", "t": "state: paused -> on"}
+        outcomes = self.outcomes(other)
+        self.assertEqual({name: outcomes[name] for name in wanted}, {name: ("changed", text) for name, text in wanted.items()})
+        changed = listed()
+        self.assertEqual((changed["s"]["input"], changed["s"]["state"], changed["t"]["state"]), ("new", "paused", "on"))
+        self.outcomes('[[queue]]\nname = "q"\n')
+        self.assertEqual(listed(), changed, "nothing is deleted")
+
+    def test_schedules_that_cannot_be_have_the_place_of_their_key(self):
+        for text, place, words in ((SCHEDULES.replace("at(2199", "on(2199"), ":7:14", "on(2199"), (SCHEDULES + 'catch-up = "x"\n', ":17:12", "none, last, all")):
+            done = self.run_pawl("queue", "apply", self.write(text), "--url", self.pawl.url)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(place, done.stderr)
+            self.assertIn(words, done.stderr)
+        self.assertEqual(self.names(), [])
 
     def test_refuses_subscriptions_that_cannot_be(self):
         missing = self.write('[[queue]]\nname = "q"\n[[subscription]]\ntopic = "none"\nendpoint = "q"\n')

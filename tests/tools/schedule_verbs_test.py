@@ -60,7 +60,7 @@ class Definitions(Schedules):
         self.assertEqual(row, {
             "name": "s", "group": "g", "expression": "cron(30 2 * * ? *)", "zone": "Europe/Berlin", "state": "paused", "next": "",
             "target": "arn:aws:sqs:us-east-1:000000000000:q.fifo", "input": "a \"b\" ü", "message_group": "m", "start": "2198-12-31T23:00:00Z",
-            "end": "2199-03-01T00:00:00Z", "catch_up": "all", "overlap": "skip", "nonexistent": "skip", "description": "for test",
+            "end": "2199-03-01T00:00:00Z", "dead_letter_queue": "", "delete_after_completion": True, "catch_up": "all", "overlap": "skip", "nonexistent": "skip", "description": "for test",
             "arn": "arn:aws:scheduler:us-east-1:000000000000:schedule/g/s"})
         stored = self.stored("s", "g")
         self.assertEqual(stored["ActionAfterCompletion"], "DELETE")

@@ -24,7 +24,8 @@ Configuration read_configuration(GivenValues given, std::string_view text,
   DeclaredRead declared = read_declared_rows(text, path,
                                              {.account = read.options.account,
                                               .region = read.options.region,
-                                              .messages = read.options.dev});
+                                              .messages = read.options.dev,
+                                              .schedules = !read.options.strict_sqs});
   read.options.declared = std::make_shared<const DeclaredRows>(std::move(declared.rows));
   read.faults.insert(read.faults.end(), declared.faults.begin(), declared.faults.end());
   sort_by_place(read.faults, path);

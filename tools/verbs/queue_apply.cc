@@ -24,6 +24,7 @@
 #include "tools/verbs/endpoint_connection.h"
 #include "tools/verbs/queue_calls.h"
 #include "tools/verbs/response_json.h"
+#include "tools/verbs/schedule_apply.h"
 #include "tools/verbs/topic_apply.h"
 
 namespace pawl {
@@ -235,14 +236,18 @@ int apply_file(const ApplyRequest& asked) {
   if (rows == nullptr) return code;
   auto client = open_endpoint(asked.endpoint, sqs_client::sqs_api);
   auto sns = open_endpoint(asked.endpoint, sqs_client::sns_api);
-  if (!client || !sns) return exit_usage;
+  auto scheduler = open_endpoint(asked.endpoint, sqs_client::scheduler_api);
+  if (!client || !sns || !scheduler) return exit_usage;
   std::vector<PlannedQueue> queues;
   std::vector<bool> is_new;
   TopicPlan topics(std::move(*sns));
+  SchedulePlan schedules(std::move(*scheduler));
   code = plan_queues(*rows, *client, queues, is_new);
   if (code == exit_ok) code = topics.compare(*rows);
+  if (code == exit_ok) code = schedules.compare(*rows);
   if (code == exit_ok && !asked.dry_run) code = carry_out(queues, is_new, *client);
   if (code == exit_ok && !asked.dry_run) code = topics.carry_out();
+  if (code == exit_ok && !asked.dry_run) code = schedules.carry_out();
   if (code != exit_ok) return code;
   Printer printer(stdout, asked.output.format(), {"kind", "name", "outcome", "changes"});
   for (std::size_t i = 0; i < queues.size(); ++i)
@@ -264,6 +269,13 @@ int apply_file(const ApplyRequest& asked) {
                   {"changes", join_texts(one.changes, "; ")}}
     });
   }
+  for (const ComparedSchedule& one : schedules.planned())
+    printer.add({
+        .cells = {{"kind", "schedule"},
+                  {"name", one.row->name},
+                  {"outcome", outcome_text(asked.dry_run, one.is_new, !one.changes.empty())},
+                  {"changes", join_texts(one.changes, "; ")}}
+    });
   return printer.end();
 }
 
@@ -272,9 +284,10 @@ int apply_file(const ApplyRequest& asked) {
 void add_queue_apply(Verb queue) {
   const auto asked = std::make_shared<ApplyRequest>();
   Verb verb = queue.add_verb(
-      "apply", "Creates and changes the queues, topics and subscriptions that a file declares");
+      "apply",
+      "Creates and changes the queues, topics, subscriptions and schedules that a file declares");
   verb.option("FILE,--file", asked->file,
-              "A TOML file with [[queue]], [[topic]] and [[subscription]] tables")
+              "A TOML file with [[queue]], [[topic]], [[subscription]] and [[schedule]] tables")
       .required();
   verb.flag("--dry-run", asked->dry_run, "Say what would be done, and change nothing");
   add_endpoint(verb, asked->endpoint);

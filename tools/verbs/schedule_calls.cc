@@ -9,8 +9,9 @@
 
 #include "core/base/check.h"
 #include "net/sqs_client/query_body.h"
-#include "proto/text/json.h"
+#include "proto/declared/declared_schedule.h"
 #include "proto/text/json_dom.h"
+#include "proto/text/timestamp.h"
 #include "tools/command_line.h"
 #include "tools/verbs/endpoint_connection.h"
 #include "tools/verbs/response_json.h"
@@ -58,7 +59,32 @@ std::string list_query(const std::string& group, const std::string& prefix,
   return query.text();
 }
 
+std::string optional_time(const std::optional<Instant>& time) {
+  return time ? timestamp_text(*time) : std::string();
+}
+
 }  // namespace
+
+ScheduleMembers schedule_members(const Schedule& schedule) {
+  constexpr std::string_view catch_ups[] = {"none", "last", "all"};
+  const bool skips = schedule.timing.nonexistent == NonexistentTime::skip;
+  return {
+      {"expression",              schedule.timing.expression                                         },
+      {"zone",                    schedule.timing.zone                                               },
+      {"state",                   schedule.timing.enabled ? "on" : "paused"                          },
+      {"target",                  schedule.target.arn                                                },
+      {"input",                   schedule.target.input                                              },
+      {"message_group",           schedule.target.group                                              },
+      {"dead_letter_queue",       schedule.target.dead_letter_arn                                    },
+      {"start",                   optional_time(schedule.timing.start)                               },
+      {"end",                     optional_time(schedule.timing.end)                                 },
+      {"catch_up",                std::string(catch_ups[static_cast<std::size_t>(schedule.catch_up)])},
+      {"overlap",                 schedule.skips_overlap ? "skip" : "allow"                          },
+      {"nonexistent",             skips ? "skip" : "next"                                            },
+      {"delete_after_completion", schedule.ends_deleted ? "true" : "false"                           },
+      {"description",             schedule.description                                               },
+  };
+}
 
 int explain_schedule_call(const CallError& error, const NamedSchedule& named) {
   constexpr int wrong_method = 405;
@@ -94,16 +120,6 @@ std::expected<Response, CallError> call_schedule(SqsClient& client, std::string_
   return client.call(rest, body);
 }
 
-std::string body_of_schedule(const std::string& group, const Schedule& schedule) {
-  std::string body;
-  JsonWriter json(body);
-  json.begin_object();
-  json.member("GroupName", std::string_view(group));
-  schedule.append_members(json, body);
-  json.end_object();
-  return body;
-}
-
 std::optional<StoredSchedule> read_stored(std::string_view response, int& code) {
   JsonDom dom;
   const auto document = dom.parse(response);
@@ -124,7 +140,7 @@ std::optional<StoredSchedule> stored_schedule(SqsClient& client, const NamedSche
 
 std::expected<Response, CallError> create_in_group(SqsClient& client, const NamedSchedule& named,
                                                    const Schedule& schedule) {
-  const std::string body = body_of_schedule(named.group, schedule);
+  const std::string body = schedule_request(named.group, schedule);
   auto response = call_schedule(client, "CreateSchedule", named, body);
   if (response || !is_group_missing(response.error())) return response;
   auto group = client.call(

@@ -10,14 +10,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "net/sqs_client/sqs_client.h"
 #include "proto/scheduler/schedule.h"
 
 namespace pawl {
-
-// The role of schedules that pawl's verbs and files make. Servers of pawl do not use it.
-inline constexpr std::string_view schedule_role = "arn:aws:iam::000000000000:role/pawl";
 
 struct NamedSchedule {
   std::string name;
@@ -29,6 +28,10 @@ struct StoredSchedule {
   Schedule schedule;
 };
 
+// The members of a schedule as texts: "expression", "zone", "state" (on, paused), "target"...
+using ScheduleMembers = std::vector<std::pair<std::string, std::string>>;
+ScheduleMembers schedule_members(const Schedule& schedule);
+
 // Prints the error of a call about this schedule, and returns the exit code of the verb.
 int explain_schedule_call(const sqs_client::CallError& error, const NamedSchedule& named);
 
@@ -36,9 +39,6 @@ int explain_schedule_call(const sqs_client::CallError& error, const NamedSchedul
 std::expected<sqs_client::Response, sqs_client::CallError> call_schedule(
     sqs_client::SqsClient& client, std::string_view action, const NamedSchedule& named,
     std::string_view body = {});
-
-// The body of CreateSchedule and UpdateSchedule.
-std::string body_of_schedule(const std::string& group, const Schedule& schedule);
 
 // GetSchedule.
 std::optional<StoredSchedule> stored_schedule(sqs_client::SqsClient& client,

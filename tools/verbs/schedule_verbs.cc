@@ -16,6 +16,7 @@
 #include "core/queue/receipt.h"
 #include "net/sqs_client/query_body.h"
 #include "proto/aws/arn.h"
+#include "proto/declared/declared_schedule.h"
 #include "proto/scheduler/fired_input.h"
 #include "proto/scheduler/schedule.h"
 #include "proto/text/json.h"
@@ -86,7 +87,7 @@ Schedule schedule_of(const ScheduleOptions& asked, std::string arn) {
                                             : CatchUp::last;
   made.skips_overlap = asked.overlap == "skip";
   made.target.arn = std::move(arn);
-  made.target.role = schedule_role;
+  made.target.role = declared_role;
   made.target.input = asked.input;
   made.target.group = asked.message_group;
   return made;
@@ -121,7 +122,7 @@ int create_schedule(const ScheduleOptions& asked, SqsClient& client) {
                                  asked.named.group, asked.named.name));
   if (exists)
     response = call_schedule(client, "UpdateSchedule", asked.named,
-                             body_of_schedule(asked.named.group, schedule));
+                             schedule_request(asked.named.group, schedule));
   if (!response) return explain_schedule_call(response.error(), asked.named);
   JsonDom dom;
   const auto document = dom.parse(response->body);
@@ -137,10 +138,6 @@ std::string target_text(std::string_view arn) {
   return fmt::format("{} {}", parts->service == "sns" ? "topic" : "queue", parts->name);
 }
 
-std::string optional_time(const std::optional<Instant>& time) {
-  return time ? timestamp_text(*time) : std::string();
-}
-
 // Without the part of a flexible window, which depends on the server.
 Instant coming_fire(const StoredSchedule& stored) {
   ScheduleTiming timing = stored.schedule.timing;
@@ -150,30 +147,18 @@ Instant coming_fire(const StoredSchedule& stored) {
 }
 
 void add_cells(Printer::Row& row, const StoredSchedule& stored) {
-  constexpr std::string_view catch_ups[] = {"none", "last", "all"};
-  const Schedule& schedule = stored.schedule;
   const Instant fire = coming_fire(stored);
-  const bool skips = schedule.timing.nonexistent == NonexistentTime::skip;
-  const char* const state = !schedule.timing.enabled ? "paused" : fire == never ? "ended" : "on";
-  const std::pair<const char*, std::string> cells[] = {
-      {"expression",    schedule.timing.expression                                         },
-      {"zone",          schedule.timing.zone                                               },
-      {"state",         state                                                              },
-      {"next",          fire == never ? std::string() : timestamp_text(fire)               },
-      {"target",        schedule.target.arn                                                },
-      {"input",         schedule.target.input                                              },
-      {"message_group", schedule.target.group                                              },
-      {"start",         optional_time(schedule.timing.start)                               },
-      {"end",           optional_time(schedule.timing.end)                                 },
-      {"catch_up",      std::string(catch_ups[static_cast<std::size_t>(schedule.catch_up)])},
-      {"overlap",       schedule.skips_overlap ? "skip" : "allow"                          },
-      {"nonexistent",   skips ? "skip" : "next"                                            },
-      {"description",   schedule.description                                               },
-      {"arn",           stored.arn                                                         },
-  };
-  for (const auto& [name, value] : cells) row.cells.push_back({name, value});
-  for (Printer::Cell& cell : row.cells)
-    if (cell.name == "target") cell.text = target_text(schedule.target.arn);
+  const bool ended = stored.schedule.timing.enabled && fire == never;
+  for (auto& [name, value] : schedule_members(stored.schedule)) {
+    Printer::Cell cell{name, value};
+    if (name == "target") cell.text = target_text(value);
+    if (name == "delete_after_completion") cell.value = stored.schedule.ends_deleted;
+    if (name == "state" && ended) cell.value = "ended";
+    row.cells.push_back(std::move(cell));
+    if (name == "state")
+      row.cells.push_back({"next", fire == never ? std::string() : timestamp_text(fire)});
+  }
+  row.cells.push_back({"arn", stored.arn});
 }
 
 int list_schedules(const ScheduleOptions& asked, SqsClient& client) {
@@ -208,7 +193,7 @@ int enable(const ScheduleOptions& asked, SqsClient& client, bool enabled) {
   if (!stored || stored->schedule.timing.enabled == enabled) return code;
   stored->schedule.timing.enabled = enabled;
   const auto response = call_schedule(client, "UpdateSchedule", asked.named,
-                                      body_of_schedule(asked.named.group, stored->schedule));
+                                      schedule_request(asked.named.group, stored->schedule));
   return response ? code : explain_schedule_call(response.error(), asked.named);
 }
 
@@ -391,8 +376,9 @@ void add_schedule_verbs(Verb schedule) {
       .check(check_schedule_name);
   listed.flag("--names", asked->names, "Names and groups alone: one call for 100 schedules");
   add_output(listed, asked->output,
-             "{name, group, expression, zone, state, next, target, input, message_group, start, "
-             "end, catch_up, overlap, nonexistent, description, arn}");
+             "{name, group, expression, zone, state, next, target, input, message_group, "
+             "dead_letter_queue, start, end, catch_up, overlap, nonexistent, "
+             "delete_after_completion, description, arn}");
   const std::pair<std::pair<const char*, const char*>, ScheduleFunction> others[] = {
       {{"pause", "Pauses a schedule: it does not fire until it is resumed"},           pause_schedule },
       {{"resume", "Resumes a paused schedule at its next fire"},                       resume_schedule},

@@ -8,8 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "proto/scheduler/schedule.h"
+
 namespace pawl {
 namespace {
+
+constexpr Instant noon{1'798'113'600'000};
 
 // A server of one directory: it creates queues and accepts sends.
 class DeclaredCallTest : public ::testing::Test {
@@ -49,7 +53,8 @@ class DeclaredCallTest : public ::testing::Test {
   // Returns the fault.
   std::string run(std::string_view account = {}) {
     DeclaredCall call(std::make_shared<const DeclaredRows>(rows_), account, settings_, 1);
-    for (CallStep step = call.begin(directory_); step == CallStep::route; step = call.resume()) {
+    for (CallStep step = call.begin(directory_, noon); step == CallStep::route;
+         step = call.resume()) {
       EXPECT_FALSE(call.routes().empty());
       EXPECT_LE(call.routes().size(), DeclaredCall::calls_max);
       for (const CallRoute& route : call.routes()) apply(route);
@@ -77,6 +82,62 @@ TEST_F(DeclaredCallTest, CreatesQueuesAndThenSends) {
   ops_.clear();
   EXPECT_EQ(run(), "");
   EXPECT_TRUE(ops_.empty()) << "a second time has nothing to do";
+}
+
+TEST_F(DeclaredCallTest, CreatesSchedulesAndTheirGroupsOnce) {
+  declare(DeclaredKind::queue, "q");
+  declare(DeclaredKind::schedule, "s");
+  rows_.back().group = "g";
+  rows_.back().attributes = {
+      {"expression", "rate(1 hour)",                         "f:4:1"},
+      {"queue",      "arn:aws:sqs:us-east-1:000000000000:q", "f:5:1"},
+      {"start",      "2020-01-01T00:00:00Z",                 "f:6:1"},
+      {"end",        "2021-01-01T00:00:00Z",                 "f:7:1"},
+  };
+  EXPECT_EQ(run(), "") << "dates that have passed are accepted";
+  EXPECT_EQ(ops_, (std::vector{Op::create_queue, Op::create_queue, Op::create_queue}));
+  EXPECT_NE(directory_.find("scheduler/000000000000", "g"), nullptr);
+  const ConfigPtr* const row = directory_.find("scheduler/000000000000", "g/s");
+  ASSERT_NE(row, nullptr);
+  const auto made = Schedule::from_text((*row)->text(Attribute::schedule));
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->created, noon);
+  EXPECT_EQ(made->from, noon) << "no fire before its creation, for it has a start";
+  EXPECT_EQ(made->target.arn, "arn:aws:sqs:us-east-1:000000000000:q");
+  ops_.clear();
+  EXPECT_EQ(run(), "");
+  EXPECT_TRUE(ops_.empty()) << "an unchanged schedule is not touched";
+  rows_.back().attributes.front().value = "rate(2 hours)";
+  EXPECT_EQ(run(), "");
+  EXPECT_EQ(ops_, (std::vector{Op::set_attributes}));
+}
+
+TEST_F(DeclaredCallTest, AScheduleThatIsRefusedHasThePlaceOfItsTable) {
+  declare(DeclaredKind::queue, "q");
+  EXPECT_EQ(run(), "");
+  declare(DeclaredKind::schedule, "s");
+  rows_.back().group = "default";
+  rows_.back().attributes = {
+      {"expression", "rate(1 hour)",                         "f:4:1"},
+      {"queue",      "arn:aws:sqs:us-east-1:000000000000:q", "f:5:1"},
+  };
+  error_ = Errc::directory_full;
+  const std::string fault = run();
+  EXPECT_TRUE(fault.starts_with("f:3:1: CreateSchedule is refused for the schedule s: ")) << fault;
+  EXPECT_EQ(fault.find('{'), fault.npos) << "the text alone, without its JSON: " << fault;
+  EXPECT_TRUE(may_retry_) << "the limit may be higher at the next start";
+}
+
+TEST_F(DeclaredCallTest, ACheckAcceptsARateThatFiresWhenItIsMade) {
+  declare(DeclaredKind::queue, "q");
+  declare(DeclaredKind::schedule, "s");
+  rows_.back().group = "g";
+  rows_.back().attributes = {
+      {"expression", "rate(1 hour)",                         "f:4:1"},
+      {"queue",      "arn:aws:sqs:us-east-1:000000000000:q", "f:5:1"},
+  };
+  DeclaredCall call(std::make_shared<const DeclaredRows>(rows_), {}, settings_, 1);
+  EXPECT_EQ(call.check(directory_), std::vector<std::string>());
 }
 
 TEST_F(DeclaredCallTest, ACheckFindsAllFaultsAndCallsNothing) {

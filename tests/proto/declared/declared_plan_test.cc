@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "proto/declared/declared_planner.h"
 #include "proto/sns/topic.h"
 
 namespace pawl {

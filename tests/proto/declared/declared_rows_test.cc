@@ -26,6 +26,7 @@ TEST(DeclaredRows, ErrorsNameARowByItsKind) {
       {DeclaredKind::topic,        "topic q"                },
       {DeclaredKind::subscription, "subscription to topic q"},
       {DeclaredKind::message,      "message for queue q"    },
+      {DeclaredKind::schedule,     "schedule q"             },
   };
   for (const auto& [kind, text] : cases) {
     DeclaredRow row;

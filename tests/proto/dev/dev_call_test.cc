@@ -36,7 +36,7 @@ class DevCallTest : public ::testing::Test, protected DevControl {
     parser_ = HttpParser();
     std::size_t consumed = 0;
     EXPECT_EQ(parser_.feed(bytes_, consumed), HttpParser::State::complete) << target;
-    return call_.begin(parser_.request(), "000000000000", directory_, settings_);
+    return call_.begin(parser_.request(), "000000000000", directory_, settings_, Instant{});
   }
 
   void refused(std::uint16_t status, std::string_view part, std::string_view method,
@@ -123,7 +123,7 @@ class FakeDeclared final : public RoutedWork {
  public:
   FakeDeclared(std::string account, std::string& begun, std::string fault)
       : account_(std::move(account)), begun_(&begun), fault_(std::move(fault)) {}
-  CallStep begin(const Directory&) override {
+  CallStep begin(const Directory&, Instant) override {
     *begun_ = account_.empty() ? "all" : account_;
     routes_.push_back({&request_, control_shard});
     return CallStep::route;
