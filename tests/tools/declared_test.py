@@ -454,6 +454,16 @@ class Declared(unittest.TestCase):
         with self.start(QUEUE) as pawl:
             self.assertEqual(pawl.schedule("s", "g"), changed, "nothing is deleted")
 
+    def test_a_declared_schedule_fires_and_further_starts_do_not_repeat_it(self):
+        text = QUEUE + '[[schedule]]\nname = "s"\nexpression = "rate(1 hour)"\nqueue = "q"\ninput = "hello"\n'
+        with self.start(text) as pawl:
+            message = pawl.sqs("ReceiveMessage", QueueUrl="q", WaitTimeSeconds=10)["Messages"][0]
+            self.assertEqual(message["Body"], "hello")
+            pawl.sqs("DeleteMessage", QueueUrl="q", ReceiptHandle=message["ReceiptHandle"])
+        for more in ("", 'zone = "Europe/Berlin"\n'):
+            with self.start(text + more) as pawl:
+                self.assertNotIn("Messages", pawl.sqs("ReceiveMessage", QueueUrl="q", WaitTimeSeconds=1), more)
+
     def test_a_pause_of_a_declared_schedule_lasts(self):
         text = QUEUE + SCHEDULE + 'queue = "q"\n'
         with self.start(text) as pawl:

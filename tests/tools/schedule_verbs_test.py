@@ -173,6 +173,55 @@ class RunNow(Schedules):
         self.assertIn('there is no queue "q"', self.schedule("run-now", "s", code=3))
 
 
+class Fires(Schedules):
+    """A rate without a start fires when it is created, and then each hour."""
+
+    def received(self, wait=10):
+        messages = self.pawl.call("ReceiveMessage", QueueUrl="q", WaitTimeSeconds=wait, MaxNumberOfMessages=10).get("Messages", [])
+        for message in messages:
+            self.pawl.call("DeleteMessage", QueueUrl="q", ReceiptHandle=message["ReceiptHandle"])
+        return [message["Body"] for message in messages]
+
+    def advance(self, by):
+        self.assertEqual(self.pawl.page("POST", "/_pawl/clock", body=json.dumps({"advance": by}))[0], 200)
+
+    def test_a_created_schedule_fires_and_a_paused_one_does_not(self):
+        self.create("s", "--input", "hello", expression="rate(1 hour)")
+        self.assertEqual(self.received(), ["hello"])
+        self.schedule("pause", "s")
+        self.schedule("resume", "s")
+        self.assertEqual(self.received(1), [], "a change does not fire it")
+        self.advance("1h")
+        self.assertEqual(self.received(), ["hello"])
+        self.schedule("pause", "s")
+        self.advance("3h")
+        self.assertEqual(self.received(1), [])
+
+    def test_a_deleted_schedule_does_not_fire(self):
+        self.create("s", "--input", "hello", expression="rate(1 hour)")
+        self.assertEqual(self.received(), ["hello"])
+        self.schedule("rm", "s")
+        self.advance("3h")
+        self.assertEqual(self.received(1), [])
+
+    def test_a_replaced_schedule_does_not_fire_for_it(self):
+        self.create("s", "--input", "old", expression="rate(1 hour)")
+        self.assertEqual(self.received(), ["old"])
+        self.create("s", "--input", "new", "--replace", expression="rate(2 hours)")
+        self.assertEqual(self.received(1), [])
+
+    def test_the_next_fire_of_a_list_is_the_time_of_the_message(self):
+        self.create("s", "--input", "<aws.scheduler.scheduled-time>", expression="rate(1 hour)")
+        self.assertEqual(len(self.received()), 1)
+        coming = self.listed()["s"]["next"]
+        self.schedule("run-now", "s")
+        self.assertEqual(len(self.received()), 1)
+        self.assertEqual(self.listed()["s"]["next"], coming, "no fire has moved")
+        self.advance("1h")
+        (fired,) = self.received()
+        self.assertEqual(fired, coming)
+
+
 class Signed(Schedules):
     words = ("--auth", "sigv4", "--keys", "{keys}")
 
