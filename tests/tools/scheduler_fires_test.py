@@ -79,10 +79,15 @@ class Firing(Scheduler):
     def test_schedules_fire_when_the_clock_is_advanced(self):
         queue = self.queue()
         self.create("n", ScheduleExpression="rate(1 hour)", Target=target(Input="x"))
-        self.assertEqual(len(self.receive(queue)), 1)
+        def fired():
+            messages = self.receive(queue)
+            for message in messages:  # it would come back: the advance ends its visibility timeout
+                self.sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
+            return len(messages)
+        self.assertEqual(fired(), 1)
         for by in ("1h", "5h"):  # of several missed fires the last takes place
             self.assertEqual(self.pawl.page("POST", "/_pawl/clock", body=json.dumps({"advance": by}))[0], 200)
-            self.assertEqual(len(self.receive(queue)), 1)
+            self.assertEqual(fired(), 1)
             self.assertEqual(self.receive(queue, 1), [])
 
     def test_a_disabled_schedule_does_not_fire(self):
