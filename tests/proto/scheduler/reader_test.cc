@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <map>
 #include <string>
 #include <vector>
@@ -237,25 +236,5 @@ TEST_F(DefinitionReaderTest, PublishesToTheQueuesOfATopicOnThisShard) {
 }
 
 // 100,000 schedules are read at a startup.
-TEST_F(DefinitionReaderTest, IsQuick) {
-  for (const char* expression :
-       {"rate(5 minutes)", "cron(0 9 ? * MON-FRI *)", "at(2029-12-01T09:00:00)"}) {
-    const QueueConfig row = schedule_row(
-        1, "default/n",
-        schedule_of(request_text(
-            expression,
-            R"(,"ScheduleExpressionTimezone":"Europe/Berlin","ClientToken":"0123456789")")));
-    const auto begin = std::chrono::steady_clock::now();
-    constexpr int rounds = 20'000;
-    for (int i = 0; i < rounds; ++i) {
-      ASSERT_TRUE(reader_.terms(row).enabled);
-      ASSERT_LT(reader_.next(row, test_now), never);
-    }
-    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
-    std::printf("%s: %.1f us for terms and next, %zu bytes of the directory\n", expression,
-                took.count() / rounds, Directory::bytes_of(row));
-  }
-}
-
 }  // namespace
 }  // namespace pawl
