@@ -55,7 +55,8 @@ void ask(std::string_view bytes) {
   std::string_view choices = bytes.substr(consumed);
   DevCall call;
   std::size_t rounds = 0;
-  for (CallStep step = call.begin(parser.request(), "000000000000", directory, settings);
+  for (CallStep step = call.begin(parser.request(), "000000000000", directory, settings,
+                                  Instant{1'796'000'000'000});
        step == CallStep::route; step = call.resume()) {
     CHECK(!call.routes().empty() && call.routes().size() <= DevCall::routes_max);
     for (const CallRoute& route : call.routes()) answer(route, choices);
