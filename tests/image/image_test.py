@@ -21,7 +21,7 @@ import podman as containers  # noqa: E402
 from podman import IMAGE, PLACE, ROOT, STORAGE, Container, Relay, bridge_fault, podman  # noqa: E402
 
 USER = 65532
-BYTES_MAX = 8_000_000
+BYTES_MAX = 8 << 20
 PROFILE = ROOT / "tools/deploy/pawl-seccomp.json"
 OURS = ("--security-opt", f"seccomp={PROFILE}")
 SEALED = ("--read-only", "--cap-drop=all", "--security-opt", "no-new-privileges")
