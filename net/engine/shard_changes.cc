@@ -31,24 +31,6 @@ void ShardLoop::change_queue(ShardId from, ConfigChange& change) {
   port_->send(from, {.kind = MeshMessage::Kind::known, .pointer = &change});
 }
 
-// A durable change of the directory goes to every shard before it is answered; any other request is
-// answered at once. A response "queue exists" goes to every shard first too: the queue's own
-// announcement may still be under way.
-void ShardLoop::announce(Request& request) {
-  const bool named = request.error == Errc::ok || request.error == Errc::queue_exists;
-  if (!changes_directory(request.op) || !named || port_->shards() == 1 || MUTANT(tell_nobody))
-    return answer(request);
-  CHECK(port_->self() == control_shard && request.config != nullptr, "shard {}",
-        raw(port_->self()));
-  changes_.push_back(std::make_unique<ConfigChange>(
-      ConfigChange{request.config, request.op == Op::delete_queue, &request, port_->shards() - 1}));
-  for (std::uint32_t to = 0; to < port_->shards(); ++to) {
-    const ShardId shard{static_cast<std::uint8_t>(to)};
-    if (shard == port_->self()) continue;
-    port_->send(shard, {.kind = MeshMessage::Kind::config, .pointer = changes_.back().get()});
-  }
-}
-
 void ShardLoop::known(ConfigChange& change) {
   CHECK(change.unknown_to > 0 && change.request != nullptr, "a change is acknowledged twice");
   if (--change.unknown_to > 0) return;

@@ -186,12 +186,12 @@ class ShardLoop {
   void give(Request& request);
   void route(Request& request, ShardId target);
   void pass_on(Transfer& transfer);
+  void announce(Request& request);
   void back_home(Request& request);
 
   // shard_changes.cc
   void take_change(ShardId from, ConfigChange& change);
   void change_queue(ShardId from, ConfigChange& change);
-  void announce(Request& request);
   void known(ConfigChange& change);
   void go_on_with_changes();
 
