@@ -173,11 +173,7 @@ void add_dlq_command(CommandLine& line) {
     if (named)
       action.option("QUEUE,--queue", asked->queue, "Name or URL of the dead-letter queue")
           .required();
-    add_endpoint(action, asked->endpoint);
-    action.on_given([asked, run] {
-      auto client = open_endpoint(asked->endpoint, sqs_client::sqs_api);
-      return client ? run(*asked, *client) : static_cast<int>(exit_usage);
-    });
+    run_at_endpoint(action, asked, sqs_client::sqs_api, run);
     return action;
   };
   Verb listed =

@@ -8,10 +8,12 @@
 #pragma once
 
 #include <expected>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/base/check.h"
 #include "net/sqs_client/sqs_client.h"
 #include "tools/command_line.h"
 
@@ -30,6 +32,18 @@ void add_endpoint(Verb verb, EndpointOptions& options);
 std::optional<sqs_client::SqsClient> open_endpoint(const EndpointOptions& options,
                                                    const sqs_client::Api& api,
                                                    std::string_view prefix = {});
+
+// The verb gets the options of `asked->endpoint`, and calls an API there. `api` is a constant.
+template <typename Options>
+void run_at_endpoint(Verb verb, const std::shared_ptr<Options>& asked, const sqs_client::Api& api,
+                     int (*run)(const Options&, sqs_client::SqsClient&)) {
+  CHECK(run != nullptr, "the verb does nothing");
+  add_endpoint(verb, asked->endpoint);
+  verb.on_given([asked, run, api = &api] {
+    auto client = open_endpoint(asked->endpoint, *api);
+    return client ? run(*asked, *client) : static_cast<int>(exit_usage);
+  });
+}
 
 // Prints the error of a call about this queue, and returns the exit code of the verb.
 int explain_call(const sqs_client::CallError& error, std::string_view queue);

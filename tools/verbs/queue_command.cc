@@ -220,11 +220,7 @@ void add_queue_command(CommandLine& line) {
                        int (*run)(const QueueOptions&, SqsClient&), bool named = true) {
     Verb action = verb.add_verb(name, help);
     if (named) action.option("QUEUE,--queue", asked->queue, "Name or URL of the queue").required();
-    add_endpoint(action, asked->endpoint);
-    action.on_given([asked, run] {
-      auto client = open_endpoint(asked->endpoint, sqs_client::sqs_api);
-      return client ? run(*asked, *client) : static_cast<int>(exit_usage);
-    });
+    run_at_endpoint(action, asked, sqs_client::sqs_api, run);
     return action;
   };
   Verb created =

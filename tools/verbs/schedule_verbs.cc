@@ -280,13 +280,8 @@ using ScheduleAsked = std::shared_ptr<ScheduleOptions>;
 
 Verb add_one(Verb schedule, const ScheduleAsked& asked, const char* name, const char* help,
              ScheduleFunction run) {
-  CHECK(run != nullptr, "{} does nothing", name);
   Verb verb = schedule.add_verb(name, help);
-  add_endpoint(verb, asked->endpoint);
-  verb.on_given([asked, run] {
-    auto client = open_endpoint(asked->endpoint, sqs_client::scheduler_api);
-    return client ? run(*asked, *client) : static_cast<int>(exit_usage);
-  });
+  run_at_endpoint(verb, asked, sqs_client::scheduler_api, run);
   return verb;
 }
 

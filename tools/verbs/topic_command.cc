@@ -276,13 +276,8 @@ using TopicAsked = std::shared_ptr<TopicOptions>;
 
 Verb add_topic_verb(Verb topic, const TopicAsked& asked, const char* name, const char* help,
                     TopicFunction run) {
-  CHECK(run != nullptr, "{} does nothing", name);
   Verb verb = topic.add_verb(name, help);
-  add_endpoint(verb, asked->endpoint);
-  verb.on_given([asked, run] {
-    auto client = open_endpoint(asked->endpoint, sqs_client::sns_api);
-    return client ? run(*asked, *client) : static_cast<int>(exit_usage);
-  });
+  run_at_endpoint(verb, asked, sqs_client::sns_api, run);
   return verb;
 }
 
