@@ -56,7 +56,7 @@ void Scheduler::read(QueueId id, Instant wall) {
   }
   if (!is_schedule) {
     if (known == rows_.end()) return;
-    plan(id, known->second, never);
+    plan(known->second, never);
     rows_.erase(known);
     stats_.schedules = rows_.size();
     return;
@@ -66,13 +66,14 @@ void Scheduler::read(QueueId id, Instant wall) {
         row.left);
   stats_.schedules = rows_.size();
   row.deletes = false;
-  const ScheduleTerms terms = reader_->terms(**config);
-  if (!terms.enabled) return plan(id, row, never);
-  const Instant base = row.over.ms == 0 ? base_of(**config, terms) : std::max(terms.from, row.over);
-  go_on(**config, terms, row, base, wall);
+  row.config = *config;
+  row.terms = reader_->terms(**config);
+  if (!row.terms.enabled) return plan(row, never);
+  go_on(row, row.over.ms == 0 ? base_of(row) : std::max(row.terms.from, row.over), wall);
 }
 
-void Scheduler::plan(QueueId id, Row& row, Instant due) {
+void Scheduler::plan(Row& row, Instant due) {
+  const QueueId id = row.config->id;
   if (row.due != never) {
     const auto erased = due_.erase({row.due, id});
     CHECK(erased == 1, "schedule {} was not due at {}", raw(id), row.due.ms);
@@ -83,29 +84,30 @@ void Scheduler::plan(QueueId id, Row& row, Instant due) {
 }
 
 // All fires up to `base` are over.
-void Scheduler::go_on(const QueueConfig& config, const ScheduleTerms& terms, Row& row, Instant base,
-                      Instant wall) {
-  const Instant next = reader_->next(config, base);
+void Scheduler::go_on(Row& row, Instant base, Instant wall) {
+  const Instant next = reader_->next(*row.config, base);
   CHECK(next > base, "a fire at {} after {}", next.ms, base.ms);
-  CHECK(row.left == 0 && terms.enabled, "schedule {} has {} messages under way", raw(config.id),
-        row.left);
+  CHECK(row.left == 0 && row.terms.enabled, "schedule {} has {} messages under way",
+        raw(row.config->id), row.left);
   row.over = base;
-  row.deletes = next == never && terms.ends_deleted && may_delete(terms);
-  plan(config.id, row, row.deletes ? wall + missed_after : next);
+  row.deletes = next == never && row.terms.ends_deleted && may_delete(row.terms);
+  plan(row, row.deletes ? wall + missed_after : next);
 }
 
 // At the start. A queue remembers its newest fire. A queue without such a memory may be new, like a
 // later subscription of a topic, or is that of another shard. Then the fires are over that the
 // server was alive to send, but for the last ones. Of several queues of a topic, a crash may have
 // left some without the newest fire: it is sent again, and the others know it.
-Instant Scheduler::base_of(const QueueConfig& config, const ScheduleTerms& terms) const {
+Instant Scheduler::base_of(const Row& row) const {
+  const ScheduleTerms& terms = row.terms;
+  const QueueId id = row.config->id;
   const ConfigPtr* const queue = find_queue(terms);
   const Instant sure = alive_until_ - unsure_before_end;
   if (queue != nullptr && (*queue)->owner == shard_.identity().id) {
-    const Instant newest = shard_.schedules().newest(config.id, (*queue)->id);
-    if (newest.ms != 0 || (*queue)->id < config.id) return std::max(terms.from, newest);
+    const Instant newest = shard_.schedules().newest(id, (*queue)->id);
+    if (newest.ms != 0 || (*queue)->id < id) return std::max(terms.from, newest);
   }
-  const Instant newest = terms.queue.empty() ? shard_.schedules().newest(config.id) : Instant{};
+  const Instant newest = terms.queue.empty() ? shard_.schedules().newest(id) : Instant{};
   if (newest.ms == 0) return std::max(terms.from, sure);
   return std::max(terms.from, newest > sure ? newest - one_ms : newest);
 }
@@ -130,59 +132,51 @@ void Scheduler::take(QueueId id, Instant wall, std::size_t& steps, std::vector<R
         row.due.ms, row.left);
   const ConfigPtr* const found = shard_.directory().find(id);
   steps -= std::min(steps, found == nullptr ? 1 : steps_of(**found));
-  if (found == nullptr) return read(id, wall);
-  const QueueConfig& config = **found;
-  const ScheduleTerms terms = reader_->terms(config);
-  if (row.deletes && terms.enabled && terms.ends_deleted && may_delete(terms) &&
-      reader_->next(config, std::max(terms.from, row.over)) == never)
-    return ask_to_delete(*found, row, out);
   // Its new definition has not been read yet.
-  if (row.deletes || !terms.enabled || row.due <= terms.from ||
-      reader_->next(config, row.due - one_ms) != row.due)
-    return read(id, wall);
-  if (wall - row.due > missed_after && !catch_up(config, terms, row, wall, steps)) return;
-  fire(config, terms, row, wall, out);
+  if (found == nullptr || row.config != *found) return read(id, wall);
+  if (row.deletes) return may_delete(row.terms) ? ask_to_delete(row, out) : read(id, wall);
+  if (wall - row.due > missed_after && !catch_up(row, wall, steps)) return;
+  fire(row, wall, out);
 }
 
 // False: fires were passed over, and the schedule is due at another time.
-bool Scheduler::catch_up(const QueueConfig& config, const ScheduleTerms& terms, Row& row,
-                         Instant wall, std::size_t& steps) {
-  const CatchUp policy = MUTANT(forget_missed) ? CatchUp::none : terms.catch_up;
+bool Scheduler::catch_up(Row& row, Instant wall, std::size_t& steps) {
+  const CatchUp policy = MUTANT(forget_missed) ? CatchUp::none : row.terms.catch_up;
   if (policy == CatchUp::all) return true;
   const bool last = policy == CatchUp::last;
   Instant due = row.due;
-  for (;; steps -= std::min(steps, steps_of(config))) {
-    const Instant next = reader_->next(config, due);
+  for (;; steps -= std::min(steps, steps_of(*row.config))) {
+    const Instant next = reader_->next(*row.config, due);
     if (last ? next > wall : wall - due <= missed_after) break;
     ++stats_.missed;
     if (next == never) {
-      go_on(config, terms, row, due, wall);
+      go_on(row, due, wall);
       return false;
     }
     due = next;
     if (steps == 0) {
-      plan(config.id, row, due);
+      plan(row, due);
       return false;
     }
   }
-  plan(config.id, row, due);
+  plan(row, due);
   return last;
 }
 
-void Scheduler::fire(const QueueConfig& config, const ScheduleTerms& terms, Row& row, Instant wall,
-                     std::vector<Request*>& out) {
+void Scheduler::fire(Row& row, Instant wall, std::vector<Request*>& out) {
+  const QueueConfig& config = *row.config;
   const Instant at = row.due;
-  const ConfigPtr* const queue = find_queue(terms);
-  if (terms.skips_overlap && queue != nullptr &&
+  const ConfigPtr* const queue = find_queue(row.terms);
+  if (row.terms.skips_overlap && queue != nullptr &&
       shard_.schedules().is_there(config.id, (*queue)->id)) {
     ++stats_.overlapped;
-    return go_on(config, terms, row, at, wall);
+    return go_on(row, at, wall);
   }
   std::vector<FiredMessage> contents =
       reader_->messages(config, at, shard_.directory(), shard_.identity().id);
-  if (contents.empty()) return go_on(config, terms, row, at, wall);
+  if (contents.empty()) return go_on(row, at, wall);
   if (wall - at <= missed_after) stats_.late_ms_max = std::max(stats_.late_ms_max, (wall - at).ms);
-  plan(config.id, row, never);
+  plan(row, never);
   for (FiredMessage& content : contents) {
     CHECK(!content.targets.empty(), "a message of schedule {} without a queue", raw(config.id));
     auto message = std::make_unique<Message>();
@@ -216,8 +210,9 @@ void Scheduler::submit(Message& message, std::vector<Request*>& out) {
   out.push_back(&message.request);
 }
 
-void Scheduler::ask_to_delete(const ConfigPtr& config, Row& row, std::vector<Request*>& out) {
-  plan(config->id, row, never);
+void Scheduler::ask_to_delete(Row& row, std::vector<Request*>& out) {
+  const ConfigPtr& config = row.config;
+  plan(row, never);
   auto message = std::make_unique<Message>();
   message->request = Request{.op = Op::delete_queue, .queue = config->id};
   message->request.based_on = config;
@@ -280,11 +275,9 @@ void Scheduler::finish(Message& message, Instant wall) {
   CHECK(erased == 1 && found != rows_.end() && found->second.left > 0, "schedule {}", raw(id));
   Row& row = found->second;
   if (--row.left > 0) return;
-  const ConfigPtr* const config = shard_.directory().find(id);
-  if (deletion || config == nullptr || std::exchange(row.changed, false)) return read(id, wall);
-  const ScheduleTerms terms = reader_->terms(**config);
-  if (!terms.enabled) return read(id, wall);
-  go_on(**config, terms, row, at, wall);
+  if (!deletion) row.over = at;
+  if (deletion || std::exchange(row.changed, false)) return read(id, wall);
+  go_on(row, at, wall);
 }
 
 Instant Scheduler::next_due(Instant now) const {

@@ -83,6 +83,8 @@ class Scheduler {
 
  private:
   struct Row {
+    ConfigPtr config;  // as it was read last, and its terms
+    ScheduleTerms terms;
     Instant due = never;
     Instant over;            // all fires up to here are over; 0: it has not been read yet
     std::uint32_t left = 0;  // messages of the present fire without an answer
@@ -98,10 +100,9 @@ class Scheduler {
 
   // One schedule.
   void read(QueueId id, Instant wall);
-  void plan(QueueId id, Row& row, Instant due);
-  void go_on(const QueueConfig& config, const ScheduleTerms& terms, Row& row, Instant base,
-             Instant wall);
-  Instant base_of(const QueueConfig& config, const ScheduleTerms& terms) const;
+  void plan(Row& row, Instant due);
+  void go_on(Row& row, Instant base, Instant wall);
+  Instant base_of(const Row& row) const;
   const ConfigPtr* find_queue(const ScheduleTerms& terms) const;
   bool may_delete(const ScheduleTerms& terms) const;
   bool has_room() const {
@@ -109,12 +110,10 @@ class Scheduler {
   }
   // One fire.
   void take(QueueId id, Instant wall, std::size_t& steps, std::vector<Request*>& out);
-  bool catch_up(const QueueConfig& config, const ScheduleTerms& terms, Row& row, Instant wall,
-                std::size_t& steps);
-  void fire(const QueueConfig& config, const ScheduleTerms& terms, Row& row, Instant wall,
-            std::vector<Request*>& out);
+  bool catch_up(Row& row, Instant wall, std::size_t& steps);
+  void fire(Row& row, Instant wall, std::vector<Request*>& out);
   void submit(Message& message, std::vector<Request*>& out);
-  void ask_to_delete(const ConfigPtr& config, Row& row, std::vector<Request*>& out);
+  void ask_to_delete(Row& row, std::vector<Request*>& out);
   // Responses.
   void settle(Message& message, Instant wall);
   void try_again(Instant wall, std::vector<Request*>& out);
