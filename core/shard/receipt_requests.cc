@@ -141,7 +141,7 @@ Errc ReceiptRequests::change_one(Queue& queue, const ReceiptEntry& entry, Instan
   if (entry.uncounted)
     return give_back_uncounted(queue, row, receipt->nonce, entry.visibility, now, effects);
   // The consumer gave the message back as uncounted, or it has a new delivery time since.
-  if (slot.receive_count == 0 && (slot.nonce == receipt->nonce || slot.has_own_time()))
+  if (slot.receive_count == 0 && (slot.nonce == ~receipt->nonce || slot.has_own_time()))
     return Errc::receipt_expired;
   if (slot.receive_count == 0) {  // a crash lost the record of the delivery
     if (slot.state == State::delayed) states_.show(queue, row);
@@ -185,6 +185,7 @@ Errc ReceiptRequests::give_back_uncounted(Queue& queue, std::uint32_t row, std::
 void ReceiptRequests::uncount(Slot& slot) {
   CHECK(slot.state == State::in_flight, "seq {} is not in flight", slot.seq);
   if (slot.receive_count > 0 && !MUTANT(count_undelivered)) --slot.receive_count;
+  slot.nonce = ~slot.nonce;  // a change with the old handle does not bring the delivery back
   if (slot.receive_count > 0) return;
   slot.since = Instant{};
   slot.first_ms_before = 0;

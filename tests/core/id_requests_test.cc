@@ -124,6 +124,12 @@ TEST(ReceiptRequests, ReturnAsUncountedOnlyToItsConsumer) {
       "snooze q 5 a#2 -> message_gone");
 }
 
+TEST(ReceiptRequests, ReturnAsUncountedOnceBesideAChange) {
+  run("queue q visibility=1 | send q a | receive q -> a#1 | advance 1s | receive q -> a#2 | "
+      "snooze q 0 a#2 | change q 5 a#2 | snooze q 0 a#2 -> receipt_expired | advance 5s | "
+      "receive q -> a#2");
+}
+
 TEST(ReceiptRequests, LeaveAnUncountedReturnToItsTime) {
   run("queue q | send q a | receive q -> a#1 | snooze q 30 a#1 | change q 0 a#1 -> receipt_expired "
       "| "
