@@ -218,6 +218,7 @@ struct QueueRow {
   // FIFO.
   bool fifo = false;
   Range passes;                    // 1: x-fifo-delay=pass; both: a change is under way
+  bool passed_once = false;        // it may have had x-fifo-delay=pass
   std::vector<ScopeState> scopes;  // possible states; one is true
   std::map<std::uint32_t, Attempt> attempts;
   std::map<std::uint32_t, std::uint64_t> lost_step;  // by group: last step at which a message went

@@ -23,6 +23,8 @@ void Model::check_order(const Call& call, std::size_t index, const Turn& turn) {
   const QueueRow& queue = row(call);
   if (queue.passes.low != queue.passes.high) return;
   if (queue.passes.low == 1) return check_passing_order(call, index, turn);
+  // A repeated attempt has messages that passed others before a change.
+  if (call.again && queue.passed_once) return;
   const ModelMessage& message = messages_[call.messages[index]];
   for (const std::uint32_t id : queue.messages) {
     ModelMessage& earlier = messages_[id];

@@ -117,6 +117,7 @@ std::uint32_t Model::add_queue(const QueueConfig& config) {
   queue.retention_min = queue.retention_max = config.retention().ms;
   queue.fifo = config.is_fifo();
   queue.passes = number_of(config, Attribute::fifo_delay);
+  queue.passed_once = queue.passes.high == 1;
   const bool of_group = config.number(Attribute::deduplication_scope) == 1;
   queue.scopes = {
       {.before = of_group, .now = of_group}
@@ -140,6 +141,7 @@ void Model::widen(QueueRow& queue, const AttributeChange& change) {
       queue.replays.relaxed |= change.number != 0;
       return queue.durability.widen(change.number);
     case Attribute::fifo_delay:
+      queue.passed_once = true;
       return queue.passes.widen(change.number);
     case Attribute::replay_retention:
       return asked_retention(queue, change.number);
@@ -167,6 +169,7 @@ void Model::adopt_config(const Call& call, const QueueConfig& config, QueueRow& 
   queue.wait = {config.wait().ms, config.wait().ms};
   queue.durability = number_of(config, Attribute::durability);
   queue.passes = number_of(config, Attribute::fifo_delay);
+  queue.passed_once |= queue.passes.high == 1;
   settle_retention(queue, config.number(Attribute::replay_retention));
   const bool of_group = config.number(Attribute::deduplication_scope) == 1;
   std::erase_if(queue.scopes, [&](const ScopeState& state) { return state.now != of_group; });
