@@ -38,6 +38,12 @@ void count_down(std::uint64_t& count) {
   --count;
 }
 
+// A message that moves has the time of its next try as deadline, but its lease has ended.
+Instant recorded_deadline(const Slot& slot) {
+  const bool moves = slot.state == State::moving && slot.nonce != 0;
+  return moves ? std::min(slot.deadline, slot.since) : slot.deadline;
+}
+
 }  // namespace
 
 // --- slots ---
@@ -443,7 +449,7 @@ TrackedMessage MessageStates::tracked_message_of(const Queue& queue, Seq seq,
   CHECK(slot.group == 0 || queue.groups != nullptr, "seq {} is in a group of none", slot.seq);
   return {.seq = slot.seq,
           .position = slot.position,
-          .deadline = slot.deadline,
+          .deadline = recorded_deadline(slot),
           .since = slot.since,
           .first_ms_before = slot.first_ms_before,
           .receive_count = slot.receive_count,
@@ -462,7 +468,7 @@ void MessageStates::record(const Slot& slot, Effects& effects) const {
                               .seq = slot.seq,
                               .nonce = slot.nonce,
                               .receive_count = slot.receive_count,
-                              .deadline = slot.deadline,
+                              .deadline = recorded_deadline(slot),
                               .first_received = slot.first_received(),
                               .last_received = slot.since,
                               .waits = slot.waits(),

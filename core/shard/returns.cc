@@ -39,18 +39,20 @@ void Returns::lease_ended(Queue& queue, std::uint32_t row, Instant now, Effects&
 
 bool Returns::returned(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {
   CHECK(state_.slots[row].queue == queue.id, "a slot of queue {}", raw(state_.slots[row].queue));
+  const Seq seq = state_.slots[row].seq;
   if (state_.slots[row].state == State::in_flight) {
     state_.statistics.count(queue, QueueCounter::returned);
     state_.slot(row).deadline = now;
     state_.slot(row).final_deadline = false;
-    if (end_if_over(queue, row, now, effects)) return false;
     give_back(queue, row, now, effects);
   } else if (!state_.slots[row].waits()) {
     state_.slot(row).deadline = now;
     state_.slot(row).final_deadline = queue.config->acts_at_lease_end();
     states_.show(queue, row);
   }
-  return state_.slots[row].state != State::moving;
+  const IndexEntry indexed = queue.index.find(seq);
+  CHECK(indexed.absent() || indexed.is_slot(), "seq {} has no slot any more", seq);
+  return !indexed.absent();
 }
 
 bool Returns::end_if_over(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {

@@ -35,7 +35,8 @@ class Returns {
   void timer_fired(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
   // The visibility timeout of a received message has ended.
   void lease_ended(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
-  // Its consumer has made it visible. True: the caller records its state.
+  // Its consumer has made it visible. True: the caller records its state, also of a message that
+  // moves: after a restart its visibility timeout has ended. False: it is deleted.
   bool returned(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
   // The message is in flight no more. True: it was cancelled and is deleted, or its time has ended.
   bool end_if_over(Queue& queue, std::uint32_t row, Instant now, Effects& effects);

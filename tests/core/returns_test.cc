@@ -71,6 +71,16 @@ TEST(Returns, MoveASpentMessageWithItsLastLease) {
       "peek d -> b:visible#1 a:visible#1 | peek q -> none");
 }
 
+TEST(Returns, MoveASpentMessageReturnedDuringAStop) {
+  Script script;
+  script.run(
+      "queue d | queue q visibility=30 max_receive=1 dlq=d dead_at=1 | send q a | "
+      "receive q -> a#1");
+  Effects effects;
+  script.world().shard().release_waiters(effects);
+  script.run("change q 0 a#1 | restart | advance 10ms | count q -> 0/0/0 | peek d -> a:visible#1");
+}
+
 TEST(Returns, MoveASpentMessageLaterIfTooManyMove) {
   std::string script =
       "queue d | queue q visibility=30 max_receive=1 dlq=d dead_at=1 | fill q 600 | take q 600 | "
