@@ -262,11 +262,13 @@ struct Queue {
   Seq expired = 0;
   Seq swept = 0;  // messages below that are still there have Slot::aged_apart
   std::uint64_t in_flight = 0;
-  std::uint64_t delayed = 0;  // with a slot, or pending and durable
-  std::uint64_t slots = 0;    // messages with a slot
-  std::uint64_t leases = 0;   // of other messages in flight
-  std::uint64_t moving = 0;   // messages on their way to another queue
-  std::uint64_t leaving = 0;  // `moving`, and dead letters that wait to try again
+  std::uint64_t delayed = 0;      // with a slot, or pending and durable
+  std::uint64_t slots = 0;        // messages with a slot
+  std::uint64_t leases = 0;       // of other messages in flight
+  std::uint64_t moving = 0;       // messages on their way to another queue
+  std::uint64_t leaving = 0;      // `moving`, and dead letters that wait to try again
+  Instant dead_letters_from;      // no dead letter moves before: the target had no room for one
+  Duration dead_letter_pause{0};  // before that
   Instant purged_at{INT64_MIN / 2};
   Instant retention_armed = never;
   bool keeps_apart = false;   // since its first message with Slot::aged_apart

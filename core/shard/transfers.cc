@@ -11,6 +11,7 @@ namespace pawl {
 namespace {
 
 constexpr Duration refused_transfer_pause = seconds(1);
+constexpr Duration refused_transfer_pause_max = seconds(8);
 
 using State = Slot::State;
 
@@ -53,6 +54,10 @@ bool Transfers::move_to_dead_letters(Queue& queue, std::uint32_t row, std::uint3
   if (dead_letters++ >= state_.limits.dead_letters_a_receive) return false;
   if (state_.slots[row].unsettled) {  // forget() shows it
     states_.hide(queue, row, State::moving, now + refused_transfer_pause);
+    return true;
+  }
+  if (now < queue.dead_letters_from) {
+    states_.hide(queue, row, State::moving, queue.dead_letters_from);
     return true;
   }
   return prepare(queue, row, queue.config->text(Attribute::dead_letter_target), 0, effects);
@@ -281,6 +286,7 @@ Queue* Transfers::commit(Transfer& transfer, Instant now, Effects& effects) {
     }
     return transfer.task == 0 ? nullptr : queue;
   }
+  if (queue != nullptr && transfer.task == 0) queue->dead_letter_pause = Duration{0};
   if (!indexed.absent()) {
     states_.erase(*queue, from.seq, effects.freed);
     state_.statistics.leave(
@@ -332,6 +338,18 @@ void Transfers::forget(Transfer& transfer, Effects& effects) {
   effects.deletes.push_back({queue->id, transfer.accepted_seq});
 }
 
+// The target has no memory or disk for a dead letter. Each try reads a message, so all of the queue
+// wait, longer each time.
+Instant Transfers::hold_back(Queue& queue, Instant now) {
+  CHECK(queue.config != nullptr, "queue {} is not in the directory", raw(queue.id));
+  if (queue.dead_letters_from > now) return queue.dead_letters_from;
+  queue.dead_letter_pause =
+      std::clamp(queue.dead_letter_pause * 2, refused_transfer_pause, refused_transfer_pause_max);
+  queue.dead_letters_from = now + queue.dead_letter_pause;
+  CHECK(queue.dead_letters_from > now, "a pause of {} ms", queue.dead_letter_pause.ms);
+  return queue.dead_letters_from;
+}
+
 // The target refused the message.
 void Transfers::return_to_source(Queue& queue, Transfer& transfer, std::uint32_t row, Instant now) {
   // This shard may not know yet that the target is deleted. It would try again at once, and for
@@ -339,14 +357,14 @@ void Transfers::return_to_source(Queue& queue, Transfer& transfer, std::uint32_t
   const bool final = transfer.request.error == Errc::no_such_queue ||
                      transfer.request.error == Errc::message_numbers_used_up;
   const bool gone = final && !is_dead_letter(queue, state_.slots[row]);
-  if (state_.slots[row].expired)
-    return states_.hide(queue, row, State::moving, now + refused_transfer_pause);
+  const Instant again =
+      final || transfer.task != 0 ? now + refused_transfer_pause : hold_back(queue, now);
+  if (state_.slots[row].expired) return states_.hide(queue, row, State::moving, again);
   // Its queue may have another delay since it left.
   if (const Instant delayed = states_.delay_end(queue, state_.slots[row]); delayed > now)
     return states_.hide(queue, row, State::delayed, delayed);
   if (gone || transfer.task != 0) return states_.show(queue, row);
-  states_.hide(queue, row, State::moving,
-               now + refused_transfer_pause);  // the next receive after that tries again
+  states_.hide(queue, row, State::moving, again);  // the next receive after that tries again
 }
 
 // --- deletes of messages on their way ---

@@ -92,6 +92,7 @@ class Transfers {
   const QueueConfig* dead_letter_queue(const Queue& queue) const;
   void count_transfer(Transfer& transfer, std::uint64_t bytes);
   void wake_refused();
+  static Instant hold_back(Queue& queue, Instant now);
   void return_to_source(Queue& queue, Transfer& transfer, std::uint32_t row, Instant now);
   void answer_deletes(const TransferKey& key, Effects& effects);
 

@@ -288,6 +288,14 @@ TEST(DeadLetter, ThatItsFullTargetRefusesStaysAndIsRetried) {
       {.slots_max = 2});
 }
 
+// Each try reads a message: with many of them it would be a shard's whole work.
+TEST(DeadLetter, ThatItsFullTargetRefusesAgainWaitsLonger) {
+  run("queue d delay=900 | queue q visibility=30 max_receive=1 dlq=d dead_at=1 | send q a | "
+      "receive q -> a#1 | send d b | advance 30s | count d -> 0/0/1 | advance 1s | drop d | "
+      "queue d | advance 1s | count d -> 0/0/0 | advance 1s | peek d -> a:visible#1",
+      {.slots_max = 2});
+}
+
 TEST(DeadLetter, OfMoreThanAReceiveLooksAtAreMovedInSteps) {
   run("queue d | queue q visibility=30 max_receive=1 dlq=d | fill q 100 | take q 100 | advance 30s "
       "| "
