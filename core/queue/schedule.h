@@ -58,7 +58,8 @@ class ScheduleReader {
   virtual ScheduleTerms terms(const QueueConfig& row) const = 0;
   // The first fire after `after`; `never`: none.
   virtual Instant next(const QueueConfig& row, Instant after) const = 0;
-  // The messages of a fire for the queues of shard `own`; none: it has no target there.
+  // The messages of a fire for the queues of shard `own`; none: it has no target there. A message
+  // without targets, on the control shard: no queue of the server can take it.
   virtual std::vector<FiredMessage> messages(const QueueConfig& row, Instant fire,
                                              const Directory& directory, ShardId own) const = 0;
 };

@@ -8,6 +8,16 @@
 
 namespace pawl {
 
+void Schedules::recovered() {
+  CHECK(!recovered_ && changed_.empty(), "{} schedules changed during recovery", changed_.size());
+  recovered_ = true;
+  std::erase_if(newest_,
+                [&](const auto& fire) { return state_.directory->find(fire.first) == nullptr; });
+  state_.directory->for_each([this](const ConfigPtr& config) {
+    if (config->kind == ConfigKind::schedule) changed(config->id);
+  });
+}
+
 void Schedules::changed(QueueId schedule) {
   CHECK(schedule != QueueId::none);
   changed_.push_back(schedule);
@@ -19,6 +29,8 @@ void Schedules::note(Queue& queue, const Fire& fire, Seq seq) {
   if (!queue.fires) queue.fires = std::make_unique<Fires>(state_.fires_bytes.write());
   if (MUTANT(forget_fire)) return;
   queue.fires->note(fire, seq);
+  // The schedule was deleted while this message was under way.
+  if (recovered_ && state_.directory->find(fire.schedule) == nullptr) return;
   Instant& newest = newest_[fire.schedule];
   newest = std::max(newest, fire.at);
 }
@@ -36,6 +48,12 @@ Instant Schedules::newest(QueueId schedule, QueueId queue) const {
 Instant Schedules::newest(QueueId schedule) const {
   const auto found = newest_.find(schedule);
   return found == newest_.end() ? Instant{} : found->second;
+}
+
+std::uint64_t Schedules::memory() const {
+  constexpr std::uint64_t row = sizeof(*newest_.begin()) + 2 * sizeof(void*) + heap_block_bytes;
+  return follower_bytes_ + changed_.capacity() * sizeof(QueueId) + newest_.size() * row +
+         newest_.bucket_count() * sizeof(void*);
 }
 
 bool Schedules::is_there(QueueId schedule, QueueId queue) const {

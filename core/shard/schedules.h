@@ -6,6 +6,7 @@
 // Owner:  core/shard/shard.h.
 #pragma once
 
+#include <cstdint>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -19,6 +20,8 @@ class Schedules {
  public:
   explicit Schedules(ShardState& state) : state_(state) {}
 
+  // After recovery, when the directory is complete: all schedules have changed.
+  void recovered();
   // The row of a schedule was put into the directory, or is gone.
   void changed(QueueId schedule);
   // Schedules changed since the last call; after recovery all.
@@ -40,12 +43,18 @@ class Schedules {
   // The message of that fire is still in the queue, in whatever state.
   bool is_there(QueueId schedule, QueueId queue) const;
 
+  // The caller follows the schedules in so much memory.
+  void followed_in(std::uint64_t bytes) { follower_bytes_ = bytes; }
+  std::uint64_t memory() const;
+
  private:
   const Fires::Entry* find(QueueId schedule, QueueId queue) const;
 
   ShardState& state_;
   std::vector<QueueId> changed_;
   std::unordered_map<QueueId, Instant> newest_;  // of each schedule, to any queue
+  std::uint64_t follower_bytes_ = 0;
+  bool recovered_ = false;
 };
 
 }  // namespace pawl

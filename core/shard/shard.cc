@@ -267,7 +267,7 @@ ShardMemory Shard::memory() const {
           .dedup = s.fifo_bytes + s.attempts_bytes + s.producers_bytes,
           .transfers = transfers_.bytes(),
           .queues = s.directory->table_memory() + s.directory->config_memory() / s.identity.shards +
-                    s.deleted_names->memory() + s.kept_bytes + s.fires_bytes +
+                    s.deleted_names->memory() + s.kept_bytes + s.fires_bytes + schedules_.memory() +
                     s.queues->size() * ShardState::queue_bytes +
                     s.queues->bucket_count() * sizeof(void*) + s.statistics.memory() +
                     reclaimer_.memory() + commits_.memory(),

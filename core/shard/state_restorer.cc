@@ -321,9 +321,7 @@ void StateRestorer::finish(Instant passed, Instant now, std::vector<LogPos>& fre
     state_.statistics.begin(queue);
   }
   replays_.count_retentions();
-  state_.directory->for_each([this](const ConfigPtr& config) {
-    if (config->kind == ConfigKind::schedule) schedules_.changed(config->id);
-  });
+  schedules_.recovered();
 }
 
 // Frees the messages of a deleted queue. Source queues must still delete the messages that they

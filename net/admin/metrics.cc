@@ -60,7 +60,7 @@ constexpr Metric metrics[] = {
     {"pawl_schedule_messages_sent_total", counter, "Messages that schedules sent to queues.",
      &Numbers::fires_sent},
     {"pawl_schedule_messages_failed_total", counter,
-     "Messages of schedules that their queue can never take.", &Numbers::fires_failed},
+     "Messages of schedules that no queue can take.", &Numbers::fires_failed},
     {"pawl_schedule_fires_missed_total", counter,
      "Fires left out because the server was down or its clock was set.", &Numbers::fires_missed},
     {"pawl_schedule_fires_overlapped_total", counter,

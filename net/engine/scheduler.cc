@@ -6,6 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/base/mutant.h"
+#include "core/base/usage.h"
 
 namespace pawl {
 namespace {
@@ -41,7 +42,29 @@ void Scheduler::turn(Instant now, std::vector<Request*>& out) {
     while (!due_.empty() && due_.begin()->first <= wall && has_room() && steps > 0)
       take(due_.begin()->second, wall, steps, out);
   }
+  shard_.schedules().followed_in(memory());
+  if (progress_ != nullptr) progress_->set(shard_.identity().id, over_before());
   if (rows_.empty() && messages_.empty() && unread_.empty()) shard_.schedules().rest();
+}
+
+// The rows and their times; a name of a queue that is longer than most is not counted.
+std::size_t Scheduler::memory() const {
+  constexpr std::size_t row = sizeof(Row) + 2 * sizeof(void*) + heap_block_bytes;
+  constexpr std::size_t name = 48;
+  constexpr std::size_t time = 32 + sizeof(*due_.begin()) + heap_block_bytes;
+  return rows_.size() * (row + name) + rows_.bucket_count() * sizeof(void*) + due_.size() * time;
+}
+
+// All fires before that time are over here. A restart would forget one that is not, if its schedule
+// were deleted.
+Instant Scheduler::over_before() const {
+  if (!unread_.empty()) return Instant{};
+  Instant first = due_.empty() ? never : due_.begin()->first;
+  for (const auto& [request, message] : messages_) {
+    CHECK(request->op == Op::delete_queue || request->fire.at.ms > 0, "a message without a fire");
+    if (request->op == Op::fan_out) first = std::min(first, request->fire.at);
+  }
+  return first;
 }
 
 // --- one schedule ---
@@ -134,7 +157,10 @@ void Scheduler::take(QueueId id, Instant wall, std::size_t& steps, std::vector<R
   steps -= std::min(steps, found == nullptr ? 1 : steps_of(**found));
   // Its new definition has not been read yet.
   if (found == nullptr || row.config != *found) return read(id, wall);
-  if (row.deletes) return may_delete(row.terms) ? ask_to_delete(row, out) : read(id, wall);
+  if (row.deletes && !may_delete(row.terms)) return read(id, wall);
+  if (row.deletes && find_queue(row.terms) == nullptr && !progress_->is_over(row.over))
+    return plan(row, wall + missed_after);
+  if (row.deletes) return ask_to_delete(row, out);
   if (wall - row.due > missed_after && !catch_up(row, wall, steps)) return;
   fire(row, wall, out);
 }
@@ -174,11 +200,11 @@ void Scheduler::fire(Row& row, Instant wall, std::vector<Request*>& out) {
   }
   std::vector<FiredMessage> contents =
       reader_->messages(config, at, shard_.directory(), shard_.identity().id);
+  stats_.failed += std::erase_if(contents, [](const auto& one) { return one.targets.empty(); });
   if (contents.empty()) return go_on(row, at, wall);
   if (wall - at <= missed_after) stats_.late_ms_max = std::max(stats_.late_ms_max, (wall - at).ms);
   plan(row, never);
   for (FiredMessage& content : contents) {
-    CHECK(!content.targets.empty(), "a message of schedule {} without a queue", raw(config.id));
     auto message = std::make_unique<Message>();
     message->content = std::move(content);
     message->request.fire = {config.id, at};

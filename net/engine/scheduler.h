@@ -7,7 +7,7 @@
 //
 // Every shard follows all schedules, so that each fire reaches the queues of all shards. A schedule
 // that is deleted after its last fire is deleted by the shard of its queue, missed_after later; one
-// of a topic, or without a queue, by the control shard.
+// of a topic, or without a queue, by the control shard when the fire is over on every shard.
 //
 // A fire that the server missed is made up for as the schedule's CatchUp says. A fire is never sent
 // twice to a queue: core/queue/fires.h.
@@ -21,6 +21,9 @@
 // Source: core/queue/schedule.h.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -30,16 +33,39 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/base/time_shift.h"
 #include "core/queue/schedule.h"
 #include "core/shard/shard.h"
 
 namespace pawl {
 
+// How far the shards of a server have come with their fires. Relaxed: each time stands for itself.
+class FireProgress {
+ public:
+  FireProgress() {
+    for (auto& ms : over_before_ms_) ms.store(never.ms, std::memory_order_relaxed);
+  }
+  // All fires before that time, of the wall clock, are over on this shard.
+  void set(ShardId shard, Instant over_before) {
+    CHECK(raw(shard) < shards_max, "shard {}", raw(shard));
+    over_before_ms_[raw(shard)].store(over_before.ms, std::memory_order_relaxed);
+  }
+  // A fire of that time is over on every shard.
+  bool is_over(Instant fire) const {
+    return std::ranges::all_of(over_before_ms_, [fire](const auto& ms) {
+      return ms.load(std::memory_order_relaxed) > fire.ms;
+    });
+  }
+
+ private:
+  std::array<std::atomic<std::int64_t>, shards_max> over_before_ms_;  // by shard
+};
+
 struct ScheduleStats {
   std::uint64_t schedules = 0;  // now
   std::uint64_t sent = 0;       // messages
-  std::uint64_t failed = 0;     // messages that their queue can never take
+  std::uint64_t failed = 0;     // messages that their queue, or every queue, can never take
   std::uint64_t missed = 0;     // fires left out by the schedule's CatchUp
   std::uint64_t overlapped = 0;
   std::int64_t late_ms_max = 0;  // of a fire that was not missed
@@ -61,10 +87,13 @@ class Scheduler {
   explicit Scheduler(Shard& shard) : shard_(shard) {}
   // Without a reader no schedule can be read.
   // The server was alive before its start until `alive_until`, wall time: see base_of().
-  void read_with(const ScheduleReader& reader, const TimeShift& shift, Instant alive_until) {
+  void read_with(const ScheduleReader& reader, const TimeShift& shift, Instant alive_until,
+                 FireProgress& progress) {
     reader_ = &reader;
     shift_ = &shift;
     alive_until_ = alive_until;
+    progress_ = &progress;
+    progress_->set(shard_.identity().id, Instant{});
   }
 
   // Adds the requests to submit: a fan_out to this shard, a delete_queue to the control shard.
@@ -98,6 +127,8 @@ class Scheduler {
     Instant again;  // refused: when it is tried again
   };
 
+  std::size_t memory() const;
+  Instant over_before() const;
   // One schedule.
   void read(QueueId id, Instant wall);
   void plan(Row& row, Instant due);
@@ -123,6 +154,7 @@ class Scheduler {
   const ScheduleReader* reader_ = nullptr;
   const TimeShift* shift_ = &no_shift;
   Instant alive_until_;
+  FireProgress* progress_ = nullptr;
   std::deque<QueueId> unread_;  // changed schedules
   std::unordered_map<QueueId, Row> rows_;
   std::set<std::pair<Instant, QueueId>> due_;

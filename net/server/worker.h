@@ -76,6 +76,7 @@ struct WorkerShared {
 
   Mesh mesh;
   EngineClock clock{kernel_clocks()};
+  FireProgress fire_progress;
   RingChoice ring;  // of shard 0 for all; others read it after shard 0 has opened
   // Ring::wake_handle() of each shard. Relaxed: the latch between open() and run() orders them.
   std::vector<std::atomic<int>> wake_handles;

@@ -67,15 +67,20 @@ std::string dead_letter_attributes(const Schedule& schedule, const FireTexts& fi
 
 using FiredMessages = std::vector<FiredMessage>;
 
+// A message that no queue can take; the control shard counts it.
+FiredMessages refused_by_all(ShardId own) { return FiredMessages(own == control_shard ? 1 : 0); }
+
 FiredMessages dead_letter(const Schedule& schedule, FireTexts& fire, const DeadLetterCause& cause,
                           const Directory& directory, ShardId own) {
   const auto arn = parse_arn(schedule.target.dead_letter_arn);
-  if (!arn || arn->account != fire.account) return {};
+  if (!arn || arn->account != fire.account) return refused_by_all(own);
   const QueueConfig* const queue = queue_at(directory, arn->account, arn->name);
-  if (queue == nullptr || queue->owner != own || queue->is_fifo()) return {};
+  if (queue == nullptr || queue->is_fifo()) return refused_by_all(own);
   FiredMessage message;
   message.attributes = dead_letter_attributes(schedule, fire, cause);
-  if (!accepts(*queue, fire.body.size() + attributes_size(message.attributes))) return {};
+  if (!accepts(*queue, fire.body.size() + attributes_size(message.attributes)))
+    return refused_by_all(own);
+  if (queue->owner != own) return {};
   message.body = std::move(fire.body);
   message.targets.push_back({.queue = queue->id});
   FiredMessages messages;

@@ -47,13 +47,15 @@ class EverySoOften final : public ScheduleReader {
                                      const Directory& directory, ShardId own) const override {
     const std::string queue = parts_of(row).at("queue");
     FiredMessage message;
+    bool any = queue == "*";
     directory.for_each([&](const ConfigPtr& config) {
       const std::string name = QueueName{config->account, config->name}.text();
+      any |= config->is_queue() && queue == name;
       if (config->is_queue() && config->owner == own && (queue == "*" || queue == name))
         message.targets.push_back({.queue = config->id});
     });
     message.body = std::to_string(fire.ms) + ' ' + row.name;
-    if (message.targets.empty()) return {};
+    if (message.targets.empty() && (any || own != control_shard)) return {};
     return {message};
   }
 

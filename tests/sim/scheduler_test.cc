@@ -221,11 +221,44 @@ TEST_F(SchedulerTest, AScheduleIsDeletedAfterItsLastFireIfAsked) {
   EXPECT_EQ(world.loop(1).shard().directory().find(id), nullptr);
 }
 
+// Only the queue of the other shard did not get the last fire, and a restart would forget it.
+TEST_F(SchedulerTest, AScheduleIsNotDeletedWhileAShardHasItsMessage) {
+  const QueueId id = schedule("every=60 times=2 delete queue=*" + from());
+  pass(2);
+  EXPECT_EQ(fires(far_id_, one), (Numbers{0}));
+  const QueueId filler = make_queue(name_on(one, "filler"), {});
+  world.disk(1).set_capacity(world.disk(1).bytes_used());
+  for (const std::size_t bytes : {60'000, 1000, 50})
+    for (int i = 0; i < 200; ++i) send(filler, one, {std::string(bytes, 'x')});
+  pass(200);
+  EXPECT_EQ(fires(near_id_, zero), (Numbers{0, 1}));
+  EXPECT_EQ(stats(1).sent, 1u);
+  EXPECT_NE(world.loop(0).shard().directory().find(id), nullptr);
+  restart(0);
+  world.disk(1).heal();
+  pass(5);
+  EXPECT_EQ(fires(far_id_, one), (Numbers{1}));
+  pass(130);
+  EXPECT_EQ(world.loop(1).shard().directory().find(id), nullptr);
+}
+
+TEST_F(SchedulerTest, FollowsItsSchedulesInTheMemoryOfTheShard) {
+  const std::uint64_t before = world.loop(1).shard().memory().queues;
+  const QueueId id = schedule("every=60 queue=" + near_ + from());
+  pass(1);
+  EXPECT_GT(world.loop(1).shard().memory().queues, before + 200);
+  drop(id);
+  pass(1);
+  EXPECT_LT(world.loop(1).shard().memory().queues, before + 200);
+}
+
 TEST_F(SchedulerTest, ATargetThatIsGoneGetsNothingAndLateOnesNothingOld) {
   schedule("every=60 catch=all queue=" + near_ + from());
   pass(1);
   drop(near_id_);
   pass(130);
+  EXPECT_EQ(stats(0).failed, 2u) << "no queue of the server took them";
+  EXPECT_EQ(stats(1).failed, 0u);
   near_id_ = make_queue(near_.substr(2), {});
   restart(0);
   pass(1);

@@ -140,6 +140,7 @@ Start SimulatedBroker::start(std::int64_t jump_ms) {
       return refused(adopted.error());
   }
   share_transfers(engines);
+  fire_progress_ = std::make_unique<FireProgress>();
   if (auto noted = note_start(); !noted) return refused(noted.error());
   for (auto& machine : machines_) {
     machine->port = std::make_unique<MeshPort>(*mesh_, machine->request_owner.home);
@@ -148,7 +149,7 @@ Start SimulatedBroker::start(std::int64_t jump_ms) {
     if (schedules_ != nullptr)
       machine->engine->loop().scheduler().read_with(
           *schedules_, clock_->schedule_shift(),
-          clock_->wall_before_start(machine->engine->alive_until()));
+          clock_->wall_before_start(machine->engine->alive_until()), *fire_progress_);
     machine->asleep = machine->drowsy = machine->kicked = machine->closed = false;
     machine->wake_at = UINT64_MAX;
     machine->stalled_until = 0;

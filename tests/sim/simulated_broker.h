@@ -226,6 +226,7 @@ class SimulatedBroker {
   Plan plan_;
   Trace* trace_;
   const ScheduleReader* schedules_ = nullptr;
+  std::unique_ptr<FireProgress> fire_progress_;
   std::uint64_t starts_ = 0;
   BrokerObserver* observer_;
   Random random_;

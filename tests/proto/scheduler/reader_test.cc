@@ -165,6 +165,9 @@ TEST_F(DefinitionReaderTest, SendsToTheDeadLettersWhatItsTargetCannotTake) {
   add(3, "small", 0, 1024);
   const std::string dead = fmt::format(R"(,"DeadLetterConfig":{{"Arn":"{}dead"}})", arn_begin);
   EXPECT_TRUE(fire_at_queue("gone", "", 3).empty()) << "without a dead-letter queue";
+  const auto nobodys = fire_at_queue("gone");
+  ASSERT_EQ(nobodys.size(), 1u) << "the control shard counts it";
+  EXPECT_TRUE(nobodys[0].targets.empty());
   EXPECT_TRUE(fire_at_queue("gone", dead, 0).empty()) << "on another shard";
   const auto messages = fire_at_queue("gone", R"(,"Input":"tick")" + dead, 3);
   ASSERT_EQ(messages.size(), 1u);
