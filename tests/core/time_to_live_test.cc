@@ -215,6 +215,19 @@ TEST(DeadLetterOnExpiry, KeepsTheOrderOfAGroupWhenFewMayMove) {
       {.transfers_max = 1});
 }
 
+TEST(DeadLetterOnExpiry, KeepsTheOrderOfAGroupAcrossACrash) {
+  for (const std::size_t most : {1u, 2u, 100u}) {
+    for (const char* durable : {"", "flush_one |", "flush_one | flush_one |"}) {
+      SCOPED_TRACE(durable);
+      run(fmt::format("queue d fifo=1 | queue q fifo=1 dlq=d dlq_on_expiry=1 ttl=5 | "
+                      "send q g:a g:b g:c g:d | hold | advance 6s | {} crash | advance 1s | "
+                      "receive d max=4 -> a#1 b#1 c#1 d#1 | count q -> 0/0/0",
+                      durable),
+          {.transfers_max = most});
+    }
+  }
+}
+
 TEST(TimeToLive, EndsForAMessageThatIsSetAside) {
   run("queue q | send q a ttl=5s | rotate | set_aside q a | advance 6s | rotate | restart | "
       "advance 1s | count q -> 0/0/0");
