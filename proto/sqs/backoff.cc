@@ -68,8 +68,9 @@ bool read_factor(const BackoffMembers& members, double& out, Refusal& refusal) {
 }
 
 bool read_steps(const JsonMember& member, std::vector<Duration>& out, Refusal& refusal) {
-  if (member.kind != JsonMember::Kind::list || member.list.empty() ||
-      member.list.size() > backoff_steps_max)
+  const bool is_list =
+      member.kind == JsonMember::Kind::list || member.kind == JsonMember::Kind::mixed;
+  if (!is_list || member.list.empty() || member.list.size() > backoff_steps_max)
     return refuse_backoff(refusal, "steps is a list of 1 to {} durations, as [\"1m\",\"5m\"].",
                           backoff_steps_max);
   out.resize(member.list.size());

@@ -175,7 +175,8 @@ bool refuse_own(const Row& row, std::string_view value, Refusal& refusal) {
           ? fmt::format(
                 "It is {}; write whole seconds from {} to {}, as 90, 15m or 3d, or 0 for none.",
                 value.empty() ? "empty" : shown(value), row.min, row.max)
-          : fmt::format("It is one of {}.", join_texts(words_of(row), ", "));
+          : fmt::format("It is {}; write one of {}.", value.empty() ? "empty" : shown(value),
+                        join_texts(words_of(row), ", "));
   return refusal.because(F::invalid_attribute_value,
                          "Invalid value for the parameter {}. Reason: {}", row.name, reason);
 }

@@ -49,14 +49,17 @@ bool canonical(std::string_view text, std::string& out) {
   return value.has_value();
 }
 
-bool take_list(const JsonValue& value, std::vector<std::string>& out) {
-  if (!value.is_list()) return false;
+JsonMember::Kind take_list(const JsonValue& value, std::vector<std::string>& out) {
+  using Kind = JsonMember::Kind;
+  if (!value.is_list()) return Kind::other;
+  Kind kind = Kind::list;
   for (const JsonValue item : value.items()) {
     const auto text = item.text();
-    if (!text) return false;
-    out.emplace_back(*text);
+    if (!text && !item.is_number()) return Kind::other;
+    if (!text) kind = Kind::mixed;
+    out.push_back(text ? std::string(*text) : item.compact());
   }
-  return true;
+  return kind;
 }
 
 JsonMember member_of(std::string_view key, const JsonValue& value) {
@@ -68,8 +71,8 @@ JsonMember member_of(std::string_view key, const JsonValue& value) {
   } else if (value.is_number()) {
     member.kind = Kind::number;
     member.text = value.compact();
-  } else if (take_list(value, member.list)) {
-    member.kind = Kind::list;
+  } else {
+    member.kind = take_list(value, member.list);
   }
   return member;
 }

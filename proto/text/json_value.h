@@ -25,11 +25,12 @@ namespace pawl {
 
 // A member of an object whose values are texts, numbers and lists of texts.
 struct JsonMember {
-  enum class Kind : std::uint8_t { text, number, list, other };
+  // `list`: of texts alone; `mixed`: of numbers, too.
+  enum class Kind : std::uint8_t { text, number, list, mixed, other };
   std::string key;
   Kind kind = Kind::other;
   std::string text;               // a text's value; a number's JSON text
-  std::vector<std::string> list;  // a list's texts
+  std::vector<std::string> list;  // a list's texts, of numbers the JSON texts
 };
 
 // The members of an object that are not null, in its order; no value when the text is not an

@@ -379,6 +379,16 @@ class OfTheVerbs(ById):
         self.assertEqual(self.bodies(), ["other"])
         self.assertEqual(self.cancel(spam[7]), "gone")
 
+    def test_cancel_by_filter_says_that_it_does_not_know_dead_letters(self):
+        arn = "arn:aws:sqs:us-east-1:000000000000:q"
+        self.pawl.call("CreateQueue", QueueName="worn", Attributes={
+            "RedrivePolicy": json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 1}), "x-dead-letter-at": "lease-end"})
+        self.pawl.call("SendMessage", QueueUrl="worn", MessageBody="m", MessageAttributes=KIND)
+        handle = self.pawl.call("ReceiveMessage", QueueUrl="worn")["Messages"][0]["ReceiptHandle"]
+        self.pawl.call("ChangeMessageVisibility", QueueUrl="worn", ReceiptHandle=handle, VisibilityTimeout=0)
+        said = self.verb("cancel", "q", "--filter", '{"kind": ["spam"]}', "--yes", code=3)
+        self.assertIn("does not name a message that was sent to the queue q", said)
+
     def test_reschedule_takes_a_duration_or_a_time(self):
         first, second = self.message("first", DelaySeconds=900), self.message("second")
         self.assertEqual(self.verb("reschedule", "q", first, "--in", "0"), "Rescheduled 1 of 1 messages.\n")

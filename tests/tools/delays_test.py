@@ -147,7 +147,7 @@ class Delays(BotoVerbs):
                 ({"x-max-visibility": "11h"}, "It is 11h; write whole seconds from 43200 to 2592000"),
                 ({"x-max-delay": "3y"}, "It is 3y; write whole seconds from 1 to 63244800, as 90, 15m or 3d, or 0 for none."),
                 ({"x-max-delya": "3d"}, 'Did you mean "x-max-delay"?'),
-                ({"x-attributes": "all"}, "It is one of system, message.")):
+                ({"x-attributes": "all"}, "It is all; write one of system, message.")):
             with self.subTest(attributes):
                 code = "InvalidAttributeName" if "x-max-delya" in attributes else "InvalidAttributeValue"
                 self.refusal(self.sqs.set_queue_attributes, words, code=code, QueueUrl=url, Attributes=attributes)
@@ -291,7 +291,7 @@ class Delays(BotoVerbs):
         url, fifo = self.queue(), self.queue("q.fifo", FifoQueue="true", x_fifo_delay="pass")
         self.refusal(self.sqs.set_queue_attributes, "You can specify the x-fifo-delay only when FifoQueue is set to true.",
                      code="InvalidAttributeName", QueueUrl=url, Attributes={"x-fifo-delay": "pass"})
-        self.refusal(self.sqs.set_queue_attributes, "It is one of block, pass.", code="InvalidAttributeValue", QueueUrl=fifo,
+        self.refusal(self.sqs.set_queue_attributes, "; write one of block, pass.", code="InvalidAttributeValue", QueueUrl=fifo,
                      Attributes={"x-fifo-delay": "Pass"})
         self.sqs.set_queue_attributes(QueueUrl=fifo, Attributes={"x-fifo-delay": "block"})
         self.assertNotIn("x-fifo-delay", self.sqs.get_queue_attributes(QueueUrl=fifo, AttributeNames=["All"])["Attributes"])

@@ -58,7 +58,7 @@ class RetryBackoff(Verbs):
         self.pawl.call("CreateQueue", QueueName="q")
         for name, value, words in (("x-retry-backoff", '{"base":"soon"}', "base is soon; write a duration of 1ms to 30d, as 250ms"),
                                    ("x-retry-backoff", '{"bass":"1s"}', "Unknown member bass"),
-                                   ("x-dead-letter-at", "later", "It is one of receive, lease-end")):
+                                   ("x-dead-letter-at", "later", "It is later; write one of receive, lease-end")):
             with self.subTest(value):
                 self.assertIn(words, self.verb("queue", "set", "q", "--set", f"{name}={value}", code=1))
 

@@ -186,8 +186,8 @@ class Refusals(Expiring):
         url = self.queue()
         seconds = "write whole seconds from 1 to 1209600, as 90, 15m or 3d, or 0 for none."
         for name, value, words in (("x-message-ttl", "500ms", "It is 500ms; " + seconds), ("x-message-ttl", "15d", "It is 15d; " + seconds),
-                                   ("x-message-ttl", "", "It is empty; " + seconds), ("x-dlq-on-expiry", "yes", "It is one of false, true."),
-                                   ("x-retention-from", "arrival", "It is one of send, move."),
+                                   ("x-message-ttl", "", "It is empty; " + seconds), ("x-dlq-on-expiry", "yes", "It is yes; write one of false, true."),
+                                   ("x-retention-from", "arrival", "It is arrival; write one of send, move."),
                                    ("x-mesage-ttl", "5", 'Did you mean "x-message-ttl"?'),
                                    ("x-dlq-on-expire", "true", 'Did you mean "x-dlq-on-expiry"?'),
                                    ("x-retention-form", "move", 'Did you mean "x-retention-from"?')):

@@ -49,7 +49,7 @@ struct MessageIdOutcomes {
 
   int code(bool named) const {
     if (failed > 0) return exit_failure;
-    return named && gone + unknown > 0 ? exit_not_found : exit_ok;
+    return unknown > 0 || (named && gone > 0) ? exit_not_found : exit_ok;
   }
 };
 

@@ -37,6 +37,7 @@ TEST_F(BackoffTest, GrowsFromBaseToCap) {
 TEST_F(BackoffTest, TakesSteps) {
   EXPECT_EQ(plan(R"({"steps":["1m","5m","2h"],"jitter":"none"})"), "none 60000,300000,7200000");
   EXPECT_EQ(plan(R"({"steps":["30d"]})"), "full 2592000000");
+  EXPECT_EQ(plan(R"({"steps":[60,"5m"]})"), "full 60000,300000");
 }
 
 TEST_F(BackoffTest, KeepsThePolicyAsItWasGiven) {

@@ -195,7 +195,7 @@ TEST_F(QueueAttributesTest, OfPawlTakeDurations) {
     EXPECT_TRUE(refusal_.text.contains("whole seconds from 43200 to 2592000")) << refusal_.text;
   }
   read("x-attributes", "body");
-  EXPECT_TRUE(refusal_.text.ends_with("It is one of system, message.")) << refusal_.text;
+  EXPECT_TRUE(refusal_.text.ends_with("; write one of system, message.")) << refusal_.text;
   EXPECT_EQ(allowed_values("x-max-delay"), "1 to 63244800 seconds, or 0");
   for (const char* bad : {"500ms", "15d", "1209601"}) {
     read("x-message-ttl", bad);
@@ -209,15 +209,15 @@ TEST_F(QueueAttributesTest, OfExpiryAreNotShownUntilTheyAreSet) {
     EXPECT_EQ(text_of(a, queue_), "") << name_of(a);
   EXPECT_EQ(read("x-dlq-on-expiry", "FALSE").size(), 1u) << refusal_.text;
   EXPECT_EQ(read("x-retention-from", "send").size(), 1u) << refusal_.text;
-  for (const char* bad : {"", "1", "yes"}) {
+  for (const std::string bad : {"", "1", "yes"}) {
     read("x-dlq-on-expiry", bad);
-    EXPECT_EQ(refusal_.text,
-              "Invalid value for the parameter x-dlq-on-expiry. Reason: It is one of false, true.");
+    EXPECT_EQ(refusal_.text, "Invalid value for the parameter x-dlq-on-expiry. Reason: It is " +
+                                 (bad.empty() ? "empty" : bad) + "; write one of false, true.");
   }
-  for (const char* bad : {"", "Move", "first"}) {
+  for (const std::string bad : {"", "Move", "first"}) {
     read("x-retention-from", bad);
-    EXPECT_EQ(refusal_.text,
-              "Invalid value for the parameter x-retention-from. Reason: It is one of send, move.");
+    EXPECT_EQ(refusal_.text, "Invalid value for the parameter x-retention-from. Reason: It is " +
+                                 (bad.empty() ? "empty" : bad) + "; write one of send, move.");
   }
   EXPECT_EQ(allowed_values("x-dlq-on-expiry"), "true or false");
 }
@@ -243,7 +243,8 @@ TEST_F(QueueAttributesTest, OfFifoDelaysAreForFifoQueues) {
   EXPECT_EQ(read("x-fifo-delay", "block").size(), 1u) << refusal_.text;
   read("x-fifo-delay", "skip");
   EXPECT_EQ(refusal_.text,
-            "Invalid value for the parameter x-fifo-delay. Reason: It is one of block, pass.");
+            "Invalid value for the parameter x-fifo-delay. Reason: It is skip; write one of block, "
+            "pass.");
 }
 
 TEST_F(QueueAttributesTest, OfFifoQueuesAreRefusedOnStandardQueues) {

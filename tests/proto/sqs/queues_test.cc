@@ -59,8 +59,9 @@ TEST_F(SqsQueues, DurabilityIsAnAttributeThatIsNotShownUntilItIsSet) {
   for (const std::string_view bad : {"", "Async", "1", "none"}) {
     expect_error(set(fmt::format(R"({{"x-durability":"{}"}})", bad)),
                  "com.amazonaws.sqs#InvalidAttributeValue",
-                 "Invalid value for the parameter x-durability. Reason: It is one of fsync, async, "
-                 "memory.");
+                 fmt::format("Invalid value for the parameter x-durability. Reason: It is {}; "
+                             "write one of fsync, async, memory.",
+                             bad.empty() ? "empty" : bad));
   }
 }
 

@@ -60,7 +60,7 @@ TEST(SameJson, IgnoresWhiteSpaceAndTheOrderOfMembers) {
 TEST(JsonMembers, AreTextsNumbersAndListsInTheOrderOfTheObject) {
   using Kind = JsonMember::Kind;
   const auto members =
-      json_members(R"({"z":"t\n","n":-1.5,"l":["a","b"],"e":[],"m":["a",1],"o":{},"x":null})");
+      json_members(R"({"z":"t\n","n":-1.5,"l":["a","b"],"e":[],"m":["a",true],"o":{},"x":null})");
   ASSERT_TRUE(members);
   ASSERT_EQ(members->size(), 6u) << "null is as if absent";
   const auto& m = *members;
