@@ -92,7 +92,7 @@ void Scheduler::read(QueueId id, Instant wall) {
   row.config = *config;
   row.terms = reader_->terms(**config);
   if (!row.terms.enabled) return plan(row, never);
-  go_on(row, row.over.ms == 0 ? base_of(row) : std::max(row.terms.from, row.over), wall);
+  go_on(row, row.over.ms == 0 ? base_of(row, wall) : std::max(row.terms.from, row.over), wall);
 }
 
 void Scheduler::plan(Row& row, Instant due) {
@@ -117,21 +117,21 @@ void Scheduler::go_on(Row& row, Instant base, Instant wall) {
   plan(row, row.deletes ? wall + missed_after : next);
 }
 
-// At the start. A queue remembers its newest fire. A queue without such a memory may be new, like a
-// later subscription of a topic, or is that of another shard. Then the fires are over that the
-// server was alive to send, but for the last ones. Of several queues of a topic, a crash may have
-// left some without the newest fire: it is sent again, and the others know it.
-Instant Scheduler::base_of(const Row& row) const {
+// At the start. This shard remembers the newest fire that reached a queue of its own. Of a queue
+// that was made after the schedule it gets no older fire. Without such a memory the fires are over
+// that the server was alive to send, but for the last ones. Of several queues of a topic, a crash
+// may have left some without the newest fire: it is sent again, and the others know it.
+Instant Scheduler::base_of(const Row& row, Instant wall) const {
   const ScheduleTerms& terms = row.terms;
   const QueueId id = row.config->id;
   const ConfigPtr* const queue = find_queue(terms);
-  const Instant sure = alive_until_ - unsure_before_end;
+  const Instant sure = alive_until_ - unsure_before_end, newest = shard_.schedules().newest(id);
   if (queue != nullptr && (*queue)->owner == shard_.identity().id) {
-    const Instant newest = shard_.schedules().newest(id, (*queue)->id);
-    if (newest.ms != 0 || (*queue)->id < id) return std::max(terms.from, newest);
+    const bool older = (*queue)->id < id;
+    const Instant made = older ? Instant{} : std::min((*queue)->created + lead_, wall);
+    return std::max({terms.from, made, newest});
   }
-  const Instant newest = terms.queue.empty() ? shard_.schedules().newest(id) : Instant{};
-  if (newest.ms == 0) return std::max(terms.from, sure);
+  if (!terms.queue.empty() || newest.ms == 0) return std::max({terms.from, sure, newest});
   return std::max(terms.from, newest > sure ? newest - one_ms : newest);
 }
 
@@ -174,7 +174,7 @@ bool Scheduler::catch_up(Row& row, Instant wall, std::size_t& steps) {
   for (;; steps -= std::min(steps, steps_of(*row.config))) {
     const Instant next = reader_->next(*row.config, due);
     if (last ? next > wall : wall - due <= missed_after) break;
-    ++stats_.missed;
+    stats_.missed += may_delete(row.terms) ? 1 : 0;  // each shard leaves it out, one counts it
     if (next == never) {
       go_on(row, due, wall);
       return false;

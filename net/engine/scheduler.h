@@ -86,12 +86,14 @@ class Scheduler {
 
   explicit Scheduler(Shard& shard) : shard_(shard) {}
   // Without a reader no schedule can be read.
-  // The server was alive before its start until `alive_until`, wall time: see base_of().
+  // `alive_until`: the server was alive before its start until then, in engine time, which was
+  // `lead` behind wall time.
   void read_with(const ScheduleReader& reader, const TimeShift& shift, Instant alive_until,
-                 FireProgress& progress) {
+                 Duration lead, FireProgress& progress) {
     reader_ = &reader;
     shift_ = &shift;
-    alive_until_ = alive_until;
+    alive_until_ = alive_until + lead;
+    lead_ = lead;
     progress_ = &progress;
     progress_->set(shard_.identity().id, Instant{});
   }
@@ -133,7 +135,7 @@ class Scheduler {
   void read(QueueId id, Instant wall);
   void plan(Row& row, Instant due);
   void go_on(Row& row, Instant base, Instant wall);
-  Instant base_of(const Row& row) const;
+  Instant base_of(const Row& row, Instant wall) const;
   const ConfigPtr* find_queue(const ScheduleTerms& terms) const;
   bool may_delete(const ScheduleTerms& terms) const;
   bool has_room() const {
@@ -153,7 +155,8 @@ class Scheduler {
   Shard& shard_;
   const ScheduleReader* reader_ = nullptr;
   const TimeShift* shift_ = &no_shift;
-  Instant alive_until_;
+  Instant alive_until_;  // wall time
+  Duration lead_{0};
   FireProgress* progress_ = nullptr;
   std::deque<QueueId> unread_;  // changed schedules
   std::unordered_map<QueueId, Row> rows_;

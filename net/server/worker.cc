@@ -198,8 +198,9 @@ void Worker::run(const ConnectionContext& context, const std::vector<ListeningSo
   loop_->measure(phases_);
   loop_->filter_replays_with(filter_by_policy);
   schedule_reader_ = std::make_unique<DefinitionReader>(context.sqs, context.http_url);
-  loop_->scheduler().read_with(*schedule_reader_, shared_->clock.schedule_shift(),
-                               shared_->clock.wall_before_start(engine_->alive_until()),
+  const Instant alive = engine_->alive_until();
+  loop_->scheduler().read_with(*schedule_reader_, shared_->clock.schedule_shift(), alive,
+                               shared_->clock.wall_before_start(alive) - alive,
                                shared_->fire_progress);
   connections_->use(*loop_);
   if (!listeners.empty()) {

@@ -182,7 +182,8 @@ void Schedule::note_change(const Schedule& before, Instant now) {
   created = before.created;
   token = before.token;
   modified = now;
-  from = timing == before.timing ? before.from : now;
+  const bool same = timing == before.timing && target.arn == before.target.arn;
+  from = same ? before.from : now;
 }
 
 std::string ScheduleGroupText::text() const {

@@ -221,6 +221,23 @@ TEST_F(SchedulerTest, AScheduleIsDeletedAfterItsLastFireIfAsked) {
   EXPECT_EQ(world.loop(1).shard().directory().find(id), nullptr);
 }
 
+TEST_F(SchedulerTest, AQueueThatIsMadeAgainGetsNoFireOfTheOneBefore) {
+  schedule("every=36000 queue=" + near_ + from());
+  schedule("every=36000 queue=" + far_ + from(), "default/far");
+  pass(1);
+  EXPECT_EQ(fires(near_id_, zero), (Numbers{0}));
+  EXPECT_EQ(fires(far_id_, one), (Numbers{0}));
+  drop(near_id_);
+  drop(far_id_);
+  near_id_ = make_queue(near_.substr(2), {});
+  restart(0);
+  EXPECT_EQ(fires(near_id_, zero), Numbers{}) << "the server was idle since";
+  far_id_ = make_queue(far_.substr(2), {});
+  pass(20);
+  restart(0);
+  EXPECT_EQ(fires(far_id_, one), Numbers{});
+}
+
 // Only the queue of the other shard did not get the last fire, and a restart would forget it.
 TEST_F(SchedulerTest, AScheduleIsNotDeletedWhileAShardHasItsMessage) {
   const QueueId id = schedule("every=60 times=2 delete queue=*" + from());

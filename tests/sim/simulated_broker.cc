@@ -146,10 +146,12 @@ Start SimulatedBroker::start(std::int64_t jump_ms) {
     machine->port = std::make_unique<MeshPort>(*mesh_, machine->request_owner.home);
     machine->engine->begin(*machine->port, machine->request_owner);
     machine->engine->loop().filter_replays_with(make_filter);
-    if (schedules_ != nullptr)
-      machine->engine->loop().scheduler().read_with(
-          *schedules_, clock_->schedule_shift(),
-          clock_->wall_before_start(machine->engine->alive_until()), *fire_progress_);
+    if (schedules_ != nullptr) {
+      const Instant alive = machine->engine->alive_until();
+      machine->engine->loop().scheduler().read_with(*schedules_, clock_->schedule_shift(), alive,
+                                                    clock_->wall_before_start(alive) - alive,
+                                                    *fire_progress_);
+    }
     machine->asleep = machine->drowsy = machine->kicked = machine->closed = false;
     machine->wake_at = UINT64_MAX;
     machine->stalled_until = 0;

@@ -212,6 +212,10 @@ TEST(Schedule, IsNotMovedByChangesThatDoNotConcernItsTimes) {
     moved.note_change(before, later);
     EXPECT_EQ(moved.from, later) << more;
   }
+  Schedule elsewhere = schedule_of(request_text("rate(5 minutes)"));
+  elsewhere.target.arn += "-2";
+  elsewhere.note_change(before, later);
+  EXPECT_EQ(elsewhere.from, later) << "its new queue gets no fire of before";
 }
 
 TEST(Schedule, ARateBeginsAtItsStartOrWithAFireAtItsCreation) {
