@@ -26,8 +26,11 @@ void Returns::timer_fired(Queue& queue, std::uint32_t row, Instant now, Effects&
         static_cast<int>(state));
   if (state == State::in_flight) return lease_ended(queue, row, now, effects);
   // A move that did not begin or was refused is tried again: no receive may ever come.
-  if (state == State::moving && state_.slots[row].expired)
+  if (state == State::moving && state_.slots[row].expired) {
+    if (follows_expired(queue, row))
+      return states_.hide(queue, row, State::moving, now + crowded_pause);
     return end_expired(queue, row, now, effects);
+  }
   if (state == State::moving && move_if_spent(queue, row, now, effects)) return;
   states_.show(queue, row);
 }
@@ -103,7 +106,8 @@ bool Returns::expire(Queue& queue, Seq seq, Ended ended, Instant now, Effects& e
   }
   CHECK(!indexed.is_slot() || state_.slots[indexed.slot()].seq == seq, "seq {} is in a wrong slot",
         seq);
-  const bool can_move = state != State::sent && transfers_.may_transfer();
+  const bool can_move = state != State::sent && transfers_.may_transfer() &&
+                        !(indexed.is_slot() && follows_expired(queue, indexed.slot()));
   if (!kept && !can_move) return false;
   const std::uint32_t row = states_.slot_for(queue, seq, indexed);
   if (row == Slab<Slot>::none) return false;
@@ -121,6 +125,16 @@ void Returns::remove(Queue& queue, Seq seq, QueueCounter reason, Effects& effect
   states_.erase(queue, seq, effects.freed);
   effects.deletes.push_back({queue.id, seq});
   state_.statistics.leave(queue, reason);
+}
+
+// The message before it in its group goes too, and is not on its way yet: they arrive in order.
+bool Returns::follows_expired(const Queue& queue, std::uint32_t row) const {
+  const Slot& slot = state_.slots[row];
+  CHECK(slot.queue == queue.id, "a slot of queue {}", raw(slot.queue));
+  if (!queue.config->is_fifo() || slot.prev_in_group == 0) return false;
+  const Slot& before = state_.slots[slot.prev_in_group];
+  return before.state == State::moving && before.expired &&
+         !transfers_.carries({state_.identity.id, queue.id, before.seq});
 }
 
 void Returns::end_expired(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {

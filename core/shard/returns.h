@@ -56,6 +56,7 @@ class Returns {
   bool give_back(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
   bool move_if_spent(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
   void remove(Queue& queue, Seq seq, QueueCounter reason, Effects& effects);
+  bool follows_expired(const Queue& queue, std::uint32_t row) const;
   void end_expired(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
   void move(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
 

@@ -343,7 +343,7 @@ void StateRestorer::resume(Queue& queue, std::uint32_t row, Instant passed) {
     return states_.hide(queue, row, State::in_flight, passed);
   if (slot.expired && (slot.nonce == 0 || slot.was_waiting)) {
     states_.show(queue, row);
-    return retention_.ends_at(queue, slot.seq, passed);  // deletes or moves it, in order
+    return states_.hide(queue, row, State::moving, passed);  // its timer deletes or moves it
   }
   if (ended && transfers_.moves_by_itself(queue, slot)) {
     states_.show(queue, row);

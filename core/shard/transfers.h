@@ -45,6 +45,7 @@ class Transfers {
   // Its messages go to another queue when their time ends.
   bool takes_expired(const Queue& queue) const;
   bool may_transfer() const;  // not too many are under way
+  bool carries(const TransferKey& key) const { return moving_.contains(key); }
   // A dead letter that moves without a receive, by x-dead-letter-at.
   bool moves_by_itself(const Queue& queue, const Slot& slot) const {
     return queue.config->dead_letter_at() == DeadLetterAt::lease_end && is_dead_letter(queue, slot);
