@@ -342,6 +342,25 @@ void Worker::sleep(Instant due) {
   port_->awake();
 }
 
+// Runs every turn, so that /healthz is right from the first refused send on.
+void Worker::note_refusals() {
+  const std::uint64_t refused = loop_->stats().refused_for_space;
+  if (refused == refused_for_space_) return;
+  CHECK(refused > refused_for_space_, "{} refusals after {}", refused, refused_for_space_);
+  refused_for_space_ = refused;
+  refused_us_ = now_us_;
+  if (out_of_space_) return;
+  out_of_space_ = true;
+  numbers_.disk_full.store(1, std::memory_order_relaxed);
+  emit(Event{
+      EventCode::disk_full,
+      fmt::format("shard {}: sends are refused: there is no space for another segment in {}. "
+                  "Receives and deletes continue. Free space on that disk, or delete messages.",
+                  raw(options_.id), options_.directory)}
+           .with("shard", raw(options_.id))
+           .with("path", options_.directory));
+}
+
 void Worker::second_passed() {
   second_us_ = now_us_;
   connections_->tick(now_);
