@@ -117,8 +117,8 @@ void Scheduler::go_on(Row& row, Instant base, Instant wall) {
   plan(row, row.deletes ? wall + missed_after : next);
 }
 
-// At the start. This shard remembers the newest fire that reached a queue of its own. Of a queue
-// that was made after the schedule it gets no older fire. Without such a memory the fires are over
+// At the start. This shard remembers the newest fire that reached a queue of its own. A queue that
+// was made after the schedule gets no older fire. Without such a memory the fires are over
 // that the server was alive to send, but for the last ones. Of several queues of a topic, a crash
 // may have left some without the newest fire: it is sent again, and the others know it.
 Instant Scheduler::base_of(const Row& row, Instant wall) const {
@@ -170,11 +170,12 @@ bool Scheduler::catch_up(Row& row, Instant wall, std::size_t& steps) {
   const CatchUp policy = MUTANT(forget_missed) ? CatchUp::none : row.terms.catch_up;
   if (policy == CatchUp::all) return true;
   const bool last = policy == CatchUp::last;
+  const bool counts = may_delete(row.terms);  // every shard leaves the fires out
   Instant due = row.due;
   for (;; steps -= std::min(steps, steps_of(*row.config))) {
     const Instant next = reader_->next(*row.config, due);
     if (last ? next > wall : wall - due <= missed_after) break;
-    stats_.missed += may_delete(row.terms) ? 1 : 0;  // each shard leaves it out, one counts it
+    stats_.missed += counts ? 1 : 0;
     if (next == never) {
       go_on(row, due, wall);
       return false;

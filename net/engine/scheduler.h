@@ -49,7 +49,10 @@ class FireProgress {
   // All fires before that time, of the wall clock, are over on this shard.
   void set(ShardId shard, Instant over_before) {
     CHECK(raw(shard) < shards_max, "shard {}", raw(shard));
-    over_before_ms_[raw(shard)].store(over_before.ms, std::memory_order_relaxed);
+    auto& ms = over_before_ms_[raw(shard)];
+    // The shards share cache lines: most turns change nothing, and must not write.
+    if (ms.load(std::memory_order_relaxed) != over_before.ms)
+      ms.store(over_before.ms, std::memory_order_relaxed);
   }
   // A fire of that time is over on every shard.
   bool is_over(Instant fire) const {

@@ -170,13 +170,13 @@ std::string range_of(const Row& row) {
 
 // Refuses an attribute of pawl's own: SQS has no text for it, so this one names the allowed values.
 bool refuse_own(const Row& row, std::string_view value, Refusal& refusal) {
+  const std::string given = value.empty() ? "empty" : std::string(shown(value));
   const std::string reason =
       row.kind == RowKind::duration
           ? fmt::format(
                 "It is {}; write whole seconds from {} to {}, as 90, 15m or 3d, or 0 for none.",
-                value.empty() ? "empty" : shown(value), row.min, row.max)
-          : fmt::format("It is {}; write one of {}.", value.empty() ? "empty" : shown(value),
-                        join_texts(words_of(row), ", "));
+                given, row.min, row.max)
+          : fmt::format("It is {}; write one of {}.", given, join_texts(words_of(row), ", "));
   return refusal.because(F::invalid_attribute_value,
                          "Invalid value for the parameter {}. Reason: {}", row.name, reason);
 }
