@@ -92,7 +92,7 @@ void Model::check_passing_order(const Call& call, std::size_t index, const Turn&
 void Model::note_passed(const Call& call) {
   const QueueRow& queue = row(call);
   if (trace_->lenient() || queue.purges > 0 || queue.deletes > 0) return;
-  if (queue.passes.high == 1) return;  // it may have been passed while it was delayed
+  if (queue.passed_once) return;  // a message may have been passed while it was delayed
   for (std::size_t i = 0; i < call.request.delivered; ++i) {
     if (!is_message(call.messages[i])) continue;
     const ModelMessage& later = messages_[call.messages[i]];
