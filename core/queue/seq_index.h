@@ -60,6 +60,8 @@ class IndexEntry {
   constexpr bool is_slot() const { return (word_ & slot_tag) != 0; }
   constexpr bool is_lease() const { return (word_ & lease_tag) != 0; }
   constexpr bool in_log() const { return !absent() && (word_ & (slot_tag | lease_tag)) == 0; }
+  // In the log and not pending, if it is there at all.
+  constexpr bool is_plain() const { return (word_ & (slot_tag | lease_tag | pending_tag)) == 0; }
   constexpr bool is_pending() const { return (word_ & pending_tag) != 0; }
   constexpr bool is_durable() const { return (word_ & durable_tag) != 0; }  // pending messages only
   constexpr LogPos position() const {

@@ -115,10 +115,10 @@ void CommitQueue::make_available(const Commit& commit, Instant now) {
     const IndexEntry indexed = queue->index.find(seq);
     if (indexed.absent()) continue;  // purged meanwhile
     CHECK(!indexed.is_lease(), "seq {} was delivered before it was available", seq);
-    if (indexed.is_pending()) {
-      Pending::settle(*queue, seq, indexed);
-    } else if (!indexed.is_slot()) {
+    if (indexed.is_plain()) {
       queue->index.make_ready(seq, SeqIndex::Set::fresh);
+    } else if (indexed.is_pending()) {
+      Pending::settle(*queue, seq, indexed);
     } else if (state_.slots[indexed.slot()].deadline > now) {
       states_.hide(*queue, indexed.slot(), State::delayed, state_.slots[indexed.slot()].deadline);
     } else {

@@ -307,17 +307,19 @@ void MessageStates::erase(Queue& queue, Seq seq, IndexEntry indexed, std::vector
     if (state_.slots[indexed.slot()].group != 0) queue.groups->leave(indexed.slot());
     count_down(queue.slots);
   }
-  if (indexed.is_pending()) leave_calendar(queue, indexed);
+  queue.index.erase(seq);
   if (indexed.is_lease()) {
     if (!MUTANT(leak_in_flight)) count_down(queue.in_flight);
     freed.push_back(state_.leases->position(indexed));
     leave_lease(queue, indexed);
   } else {
     release(indexed, freed);
+    if (indexed.is_pending()) {
+      leave_calendar(queue, indexed);
+      sweep_calendar(queue);
+    }
   }
-  queue.index.erase(seq);
   if (queue.ttl_ends) queue.ttl_ends->look(queue);
-  if (indexed.is_pending()) sweep_calendar(queue);
   // It may have been in the way: at the limit of messages in flight, or at the front of its group.
   if (queue.has_ready() && !MUTANT(group_sleeps)) polls_.want_match(queue);
 }

@@ -230,9 +230,10 @@ SendRecord* SendRequests::send_one(Queue& queue, SendEntry& entry, Duration dela
   // Made where it stays: to copy one is 12 ns.
   SendRecord& record = effects.sends.emplace_back(queue.id, entry.seq, now, now + delay);
   record.content = &entry.content;
-  if (queue.config->ages_from_delivery()) note_own_time(queue, entry, delay, record);
-  if (const Duration ttl = queue.config->time_to_live(entry.time_to_live); ttl.ms != 0)
-    note_time_to_live(queue, ttl, record);
+  const std::int64_t times =  // one test, because most queues and messages have none
+      queue.config->number(Attribute::max_delay) | queue.config->number(Attribute::message_ttl) |
+      entry.time_to_live.ms;
+  if (times != 0) note_times(queue, entry, delay, record);
   record.subscription = entry.content.subscription;
   return &record;
 }
@@ -258,6 +259,13 @@ void SendRequests::note_own_time(Queue& queue, const SendEntry& entry, Duration 
   CHECK(slot.seq == entry.seq, "seq {} is in the slot of seq {}", entry.seq, slot.seq);
   if (record.aged_apart) queue.keep_apart(slot);
   if (record.own_delay) slot.since = Instant{};
+}
+
+void SendRequests::note_times(Queue& queue, const SendEntry& entry, Duration delay,
+                              SendRecord& record) {
+  if (queue.config->ages_from_delivery()) note_own_time(queue, entry, delay, record);
+  if (const Duration ttl = queue.config->time_to_live(entry.time_to_live); ttl.ms != 0)
+    note_time_to_live(queue, ttl, record);
 }
 
 void SendRequests::note_time_to_live(Queue& queue, Duration ttl, SendRecord& record) {

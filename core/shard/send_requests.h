@@ -49,6 +49,7 @@ class SendRequests {
                        Effects& effects);
   bool waits_long(const Queue& queue, const SendEntry& entry, Duration delay, Instant now) const;
   void note_own_time(Queue& queue, const SendEntry& entry, Duration delay, SendRecord& record);
+  void note_times(Queue& queue, const SendEntry& entry, Duration delay, SendRecord& record);
   void note_time_to_live(Queue& queue, Duration ttl, SendRecord& record);
   bool is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Instant now);
   void reserve_numbers(Queue& queue, Effects& effects);
