@@ -25,7 +25,7 @@ constexpr std::size_t extensions_bytes_max =
 bool has_delivery_time(const SendRecord& record) { return record.aged_apart || record.own_delay; }
 bool enveloped(const SendRecord& record) { return record.subscription != MessageId{}; }
 
-// One test, because most records have none of them.
+// One test: most records have no extension.
 [[gnu::always_inline]] inline bool has_extensions(const SendRecord& record, bool in_envelope) {
   const std::uint64_t any =
       record.producer.id | static_cast<std::uint64_t>(record.time_to_live.ms) |
