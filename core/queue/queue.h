@@ -268,7 +268,7 @@ struct Queue {
   std::uint64_t moving = 0;       // messages on their way to another queue
   std::uint64_t leaving = 0;      // `moving`, and dead letters that wait to try again
   Instant dead_letters_from;      // no dead letter moves before: the target had no room for one
-  Duration dead_letter_pause{0};  // before that
+  Duration dead_letter_pause{0};  // the last one; the next is twice as long
   Instant purged_at{INT64_MIN / 2};
   Instant retention_armed = never;
   bool keeps_apart = false;   // since its first message with Slot::aged_apart

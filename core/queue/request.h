@@ -168,7 +168,6 @@ struct Delivery {
   Instant durable;  // with ReceiveParams::times: when it was found on disk; 0: not known
   // from the log
   Instant moved;  // when it came from another queue; 0: it was sent to this one
-  Fire fire;      // a schedule sent it to this queue
   Instant sent;
   Instant deliver_at;  // `sent` and its delay
   MessageId id;        // set if the message kept its id from another queue; zero: see message_id()
@@ -259,6 +258,14 @@ struct QueueSlice {
   QueueId next = QueueId::none;       // out: begin of the next slice; none: this was the last
 };
 
+// The log about a peeked message; empty while its state is `unreadable` or it is not in the log yet.
+struct PeekedRecord {
+  Instant deliver_at;
+  Duration time_to_live{0};  // at its send, or when it came from another queue; 0: none
+  bool aged_apart = false;   // its retention begins at `deliver_at`
+  Fire fire;                 // a schedule sent it to this queue
+};
+
 // A message as a peek finds it. Its body is in a delivery with the same number, unless its state is
 // `unreadable` or it is not in the log yet.
 struct PeekedMessage {
@@ -275,6 +282,10 @@ struct PeekedMessage {
   Instant until;           // delayed, in flight: when it is visible
   Instant first_received;  // if its receive count is not 0
   std::uint32_t receive_count = 0;
+  bool never_delivered = false;  // delayed: it was not received and returned uncounted either
+  bool aged_apart = false;       // delayed: its retention begins when it is visible
+  Duration life_ahead{0};        // delayed: its time to live, which begins then; 0: none
+  PeekedRecord record;
   Seq behind = 0;  // FIFO: the message of its group that it waits for; 0: none
   // In flight: who received it; zeros: it is not among the last receives.
   ConsumerAddress consumer{};

@@ -69,6 +69,11 @@ Found from_slot(const ShardState& state, const Queue& queue, const Slot& slot) {
   PeekedMessage& message = found.message;
   if (message.state == Peeked::delayed || message.state == Peeked::in_flight)
     message.until = slot.deadline;
+  if (message.state == Peeked::delayed) {
+    message.never_delivered = slot.never_delivered();
+    message.aged_apart = slot.aged_apart;
+    message.life_ahead = slot.life_ahead();
+  }
   if (message.receive_count > 0) message.first_received = slot.first_received();
   message.cancelled = slot.cancelled;
   if (message.state == Peeked::in_flight)
@@ -92,9 +97,10 @@ Found look_at(const ShardState& shard, const Queue& queue, Seq seq, IndexEntry i
   const Peeked state = indexed.is_durable()        ? Peeked::delayed
                        : queue.index.is_ready(seq) ? Peeked::visible
                                                    : Peeked::not_durable;
+  const bool pending = indexed.is_pending();
   return {
-      .message = {.seq = seq, .state = state},
-        .position = indexed.position()
+      .message = {.seq = seq, .state = state, .never_delivered = pending, .aged_apart = pending},
+      .position = indexed.position()
   };
 }
 
@@ -186,15 +192,11 @@ void end_before(PeekSlice& slice, Seq seq) {
   slice.next = seq;
 }
 
-void add_times(PeekSlice& slice, std::span<const Delivery> stored) {
-  auto found = stored.begin();
-  for (PeekedMessage& message : slice.messages) {
-    if (message.state != Peeked::delayed || message.until != Instant{}) continue;
-    found = std::find_if(found, stored.end(),
-                         [&](const Delivery& delivery) { return delivery.seq >= message.seq; });
-    if (found == stored.end()) return;
-    if (found->seq == message.seq) message.until = found->deliver_at;
-  }
+void add_record(PeekSlice& slice, Seq seq, const PeekedRecord& record) {
+  const auto at = std::ranges::lower_bound(slice.messages, seq, {}, &PeekedMessage::seq);
+  CHECK(at != slice.messages.end() && at->seq == seq, "the slice has no message {}", seq);
+  at->record = record;
+  if (at->state == Peeked::delayed && at->until == Instant{}) at->until = record.deliver_at;
 }
 
 }  // namespace pawl

@@ -16,7 +16,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "core/queue/effects.h"
 #include "core/queue/request.h"
@@ -32,7 +31,7 @@ void peek(const ShardState& state, Request& request, Instant now, Effects& effec
 // The messages of the slice from `seq` on are left to the next slice.
 void end_before(PeekSlice& slice, Seq seq);
 
-// The delivery times of pending messages, from their records in `stored`, by rising number.
-void add_times(PeekSlice& slice, std::span<const Delivery> stored);
+// Adds the record of a message of the slice. A pending message has its delivery time only there.
+void add_record(PeekSlice& slice, Seq seq, const PeekedRecord& record);
 
 }  // namespace pawl

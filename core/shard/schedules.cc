@@ -35,16 +35,6 @@ void Schedules::note(Queue& queue, const Fire& fire, Seq seq) {
   newest = std::max(newest, fire.at);
 }
 
-const Fires::Entry* Schedules::find(QueueId schedule, QueueId queue) const {
-  const Queue* const found = state_.existing_queue(raw(queue));
-  return found == nullptr || !found->fires ? nullptr : found->fires->newest(schedule);
-}
-
-Instant Schedules::newest(QueueId schedule, QueueId queue) const {
-  const Fires::Entry* const entry = find(schedule, queue);
-  return entry == nullptr ? Instant{} : entry->fire.at;
-}
-
 Instant Schedules::newest(QueueId schedule) const {
   const auto found = newest_.find(schedule);
   return found == newest_.end() ? Instant{} : found->second;
@@ -57,10 +47,12 @@ std::uint64_t Schedules::memory() const {
 }
 
 bool Schedules::is_there(QueueId schedule, QueueId queue) const {
-  const Fires::Entry* const entry = find(schedule, queue);
+  const Queue* const found = state_.existing_queue(raw(queue));
+  const Fires::Entry* const entry =
+      found == nullptr || !found->fires ? nullptr : found->fires->newest(schedule);
   if (entry == nullptr) return false;
   CHECK(entry->seq != 0 && entry->seq < seq_max, "seq {}", entry->seq);
-  return !state_.existing_queue(raw(queue))->is_gone(entry->seq);
+  return !found->is_gone(entry->seq);
 }
 
 }  // namespace pawl

@@ -36,9 +36,7 @@ class Schedules {
     return queue.fires && queue.fires->has(fire);
   }
   void note(Queue& queue, const Fire& fire, Seq seq);
-  // The newest fire of the schedule that sent a message to the queue, or to any queue of this
-  // shard; 0: none.
-  Instant newest(QueueId schedule, QueueId queue) const;
+  // The newest fire of the schedule that sent a message to a queue of this shard; 0: none.
   Instant newest(QueueId schedule) const;
   // The message of that fire is still in the queue, in whatever state.
   bool is_there(QueueId schedule, QueueId queue) const;
@@ -48,8 +46,6 @@ class Schedules {
   std::uint64_t memory() const;
 
  private:
-  const Fires::Entry* find(QueueId schedule, QueueId queue) const;
-
   ShardState& state_;
   std::vector<QueueId> changed_;
   std::unordered_map<QueueId, Instant> newest_;  // of each schedule, to any queue

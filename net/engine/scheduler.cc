@@ -157,12 +157,17 @@ void Scheduler::take(QueueId id, Instant wall, std::size_t& steps, std::vector<R
   steps -= std::min(steps, found == nullptr ? 1 : steps_of(**found));
   // Its new definition has not been read yet.
   if (found == nullptr || row.config != *found) return read(id, wall);
-  if (row.deletes && !may_delete(row.terms)) return read(id, wall);
-  if (row.deletes && find_queue(row.terms) == nullptr && !progress_->is_over(row.over))
-    return plan(row, wall + missed_after);
-  if (row.deletes) return ask_to_delete(row, out);
+  if (row.deletes) return end(row, wall, out);
   if (wall - row.due > missed_after && !catch_up(row, wall, steps)) return;
   fire(row, wall, out);
+}
+
+// Its last fire is over here.
+void Scheduler::end(Row& row, Instant wall, std::vector<Request*>& out) {
+  CHECK(row.deletes && progress_ != nullptr, "schedule {} stays", raw(row.config->id));
+  if (!may_delete(row.terms)) return read(row.config->id, wall);
+  const bool over_on_all = find_queue(row.terms) != nullptr || progress_->is_over(row.over);
+  over_on_all ? ask_to_delete(row, out) : plan(row, wall + missed_after);
 }
 
 // False: fires were passed over, and the schedule is due at another time.

@@ -148,6 +148,7 @@ class Scheduler {
   void take(QueueId id, Instant wall, std::size_t& steps, std::vector<Request*>& out);
   bool catch_up(Row& row, Instant wall, std::size_t& steps);
   void fire(Row& row, Instant wall, std::vector<Request*>& out);
+  void end(Row& row, Instant wall, std::vector<Request*>& out);
   void submit(Message& message, std::vector<Request*>& out);
   void ask_to_delete(Row& row, std::vector<Request*>& out);
   // Responses.

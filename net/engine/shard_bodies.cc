@@ -11,12 +11,17 @@
 namespace pawl {
 namespace {
 
-void fill(Delivery& delivery, const StoredMessage& stored) {
+void fill(const Request& request, Delivery& delivery, const StoredMessage& stored) {
   delivery.take(stored.sent, stored.deliver_at, stored.carried.id, stored.content);
   delivery.moved = stored.carried.arrived;
-  delivery.fire = stored.fire;
   delivery.moved_receives = stored.carried.receive_count;
   delivery.durable = stored.relocated ? never : Instant{};  // see note_durable()
+  if (request.op == Op::peek)
+    add_record(*request.peek, delivery.seq,
+               {.deliver_at = stored.deliver_at,
+                .time_to_live = stored.time_to_live,
+                .aged_apart = stored.aged_apart,
+                .fire = stored.fire});
 }
 
 // Their records are all copied, and stay where they are.
@@ -27,7 +32,7 @@ void take_copies(const Request& request, std::span<Delivery> fetched) {
     const StoredMessage stored = trusted_message(
         reinterpret_cast<const std::byte*>(request.route.copied.data()) + delivery.copy,
         request.queue);
-    fill(delivery, stored);
+    fill(request, delivery, stored);
   }
 }
 
@@ -138,7 +143,7 @@ void ShardLoop::take_body(Request& request, Delivery& delivery, const std::byte*
       delivery.copy = request.route.copied.size();
       request.route.copied.append(reinterpret_cast<const char*>(record), bytes);
     } else {
-      fill(delivery, stored);
+      fill(request, delivery, stored);
     }
   }
   if (record != nullptr) return;
@@ -176,7 +181,6 @@ void ShardLoop::resolve(Request& request) {
   }
   if (shortened) request.delivered -= std::exchange(request.unfetched, 0);
   if (!request.route.copied.empty()) take_copies(request, fetched);
-  if (request.op == Op::peek) add_times(*request.peek, fetched);
   if (request.receive.times) note_durable(durable_times_, *log_, fetched, now_);
   if (request.op == Op::receive) shard_->delivered(request.queue, fetched, now_);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of a worker: what its shard met that an operator should know.
+// Events of a worker: once a second it looks for what an operator should know.
 #include <fmt/core.h>
 
 #include <cstring>

@@ -162,23 +162,30 @@ std::expected<Schedule, DeclaredFault> declared_schedule(const DeclaredRow& row,
   return made;
 }
 
-// Refuses a target that is neither declared nor there.
-bool DeclaredPlanner::has_target(const DeclaredRow& row) {
-  for (const char* key : {"queue", "topic", "dead-letter-queue"}) {
+std::optional<DeclaredFault> missing_target(
+    const DeclaredRow& row, const std::function<bool(const SqsArn&, DeclaredKind)>& is_there) {
+  CHECK(row.kind == DeclaredKind::schedule, "{} is no schedule", describe(row));
+  for (const std::string_view key : {"queue", "topic", "dead-letter-queue"}) {
     const DeclaredValue* const value = row.find(key);
     if (value == nullptr) continue;
     const auto arn = parse_arn(value->value);
-    const bool topic = std::string_view(key) == "topic";
-    const bool found = arn && (topic ? plan_.planned.find(topic_account(arn->account), arn->name)
-                                     : find_queue(plan_.planned, *arn)) != nullptr;
-    if (!found)
-      return refuse(
-          value->where,
-          fmt::format("{0} = {1} of {2}: there is no such {3}. Declare it as [[{3}]] too, "
-                      "or correct its name.",
-                      key, value->value, describe(row), topic ? "topic" : "queue"));
+    const DeclaredKind kind = key == "topic" ? DeclaredKind::topic : DeclaredKind::queue;
+    if (arn && is_there(*arn, kind)) continue;
+    return DeclaredFault{
+        value->where,
+        fmt::format("{0} = {1} of {2}: there is no such {3}. Declare it as [[{3}]] too, or correct "
+                    "its name.",
+                    key, value->value, describe(row), key == "topic" ? "topic" : "queue")};
   }
-  return true;
+  return std::nullopt;
+}
+
+bool DeclaredPlanner::has_target(const DeclaredRow& row) {
+  const auto missing = missing_target(row, [this](const SqsArn& arn, DeclaredKind kind) {
+    return (kind == DeclaredKind::topic ? plan_.planned.find(topic_account(arn.account), arn.name)
+                                        : find_queue(plan_.planned, arn)) != nullptr;
+  });
+  return !missing || refuse(missing->where, missing->why);
 }
 
 bool DeclaredPlanner::plan_schedule(const DeclaredRow& row) {

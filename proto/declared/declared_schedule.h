@@ -10,9 +10,12 @@
 #pragma once
 
 #include <expected>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "proto/aws/arn.h"
 #include "proto/declared/declared_rows.h"
 #include "proto/scheduler/schedule.h"
 
@@ -28,6 +31,11 @@ inline constexpr std::string_view declared_role = "arn:aws:iam::000000000000:rol
 // `existing`: null if there is none.
 std::expected<Schedule, DeclaredFault> declared_schedule(const DeclaredRow& row,
                                                          const Schedule* existing);
+
+// The first target or dead-letter queue of the row that is not there; none: all are. `is_there` is
+// asked about a topic or a queue.
+std::optional<DeclaredFault> missing_target(
+    const DeclaredRow& row, const std::function<bool(const SqsArn&, DeclaredKind)>& is_there);
 
 // The body of CreateSchedule and UpdateSchedule.
 std::string schedule_request(std::string_view group, const Schedule& schedule);

@@ -36,27 +36,25 @@ Duration own_life(const QueueConfig& queue, const Delivery& delivery) {
 Instant begin_of_retention(const QueueConfig& queue, const PeekedMessage& message,
                            const Delivery& delivery) {
   if (was_moved(delivery)) return queue.is_fifo() ? delivery.moved : delivery.deliver_at;
-  if (!queue.ages_from_delivery()) return delivery.sent;
-  const bool waits = message.state == State::delayed && message.receive_count == 0;
-  return std::max(delivery.deliver_at, waits ? message.until : delivery.sent);
+  if (message.never_delivered && message.aged_apart) return message.until;
+  return message.record.aged_apart ? std::max(delivery.deliver_at, delivery.sent) : delivery.sent;
 }
 
-Instant begin_of_life(const PeekedMessage& message, const Delivery& delivery, Instant now) {
-  if (was_moved(delivery)) return delivery.moved;
-  const bool waits = message.state == State::delayed && message.receive_count == 0;
-  return waits && delivery.deliver_at > now ? message.until
-                                            : std::max(delivery.sent, delivery.deliver_at);
+Instant end_of_life(const PeekedMessage& message, const Delivery& delivery) {
+  if (message.life_ahead.ms > 0) return message.until + message.life_ahead;
+  const Instant begin =
+      was_moved(delivery) ? delivery.moved : std::max(delivery.sent, delivery.deliver_at);
+  return begin + message.record.time_to_live;
 }
 
-std::string rule_text(const QueueConfig& queue, Duration own, const Delivery& delivery) {
-  const Duration life = queue.time_to_live(own);
+std::string rule_text(const PeekedMessage& message, Duration own, const Delivery& delivery) {
+  const Duration life = message.record.time_to_live;
   CHECK(life.ms > 0, "a life of {} ms", life.ms);
-  const bool by_itself = life == own;
-  return fmt::format(" By {} it lives for {} from when it first becomes visible{}.",
-                     by_itself ? "its x-ttl" : "the queue's x-message-ttl", rough_text(life),
-                     by_itself             ? ""
-                     : was_moved(delivery) ? ", if that was set before it came"
-                                           : ", if that was set before its send");
+  const std::string_view whose = life == own           ? "its x-ttl"
+                                 : was_moved(delivery) ? "the queue's x-message-ttl when it came"
+                                                       : "the queue's x-message-ttl at its send";
+  return fmt::format(" By {} it lives for {} from when it first becomes visible.", whose,
+                     rough_text(life));
 }
 
 std::string move_text(const QueueConfig& queue) {
@@ -75,11 +73,9 @@ ExpectedEnd expected_end(const QueueConfig& queue, const PeekedMessage& message,
   const std::string moves = move_text(queue);
   Instant retained = begin_of_retention(queue, message, delivery) + queue.retention();
   if (in_flight && !moves.empty()) retained = std::max(retained, message.until);
-  const Duration own = own_life(queue, delivery);
-  const Duration life = queue.time_to_live(own);
-  if (life.ms == 0) return {.at = retained, .text = moves};
-  ExpectedEnd end{.at = begin_of_life(message, delivery, now) + life,
-                  .text = rule_text(queue, own, delivery)};
+  if (message.record.time_to_live.ms == 0) return {.at = retained, .text = moves};
+  ExpectedEnd end{.at = end_of_life(message, delivery),
+                  .text = rule_text(message, own_life(queue, delivery), delivery)};
   if (in_flight && *end.at < message.until) {
     end.text += " That time ends before its visibility timeout: it expires when it comes back.";
     end.at = message.until;

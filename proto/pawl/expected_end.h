@@ -4,8 +4,8 @@
 //   retention       from its send; a dead letter and a delayed message may have a later begin
 //   time to live    from when it first becomes visible: x-ttl, x-message-ttl
 //
-// The log has neither the begin of a time to live nor the queue's x-message-ttl at the send: after
-// a new delivery time or a change of that attribute, the result differs from the real end.
+// The log has no later delivery time that was set by the message's id: once such a message is
+// visible, the result counts from the first one.
 //
 // Units:  times are those of the engine.
 // Errors: none.

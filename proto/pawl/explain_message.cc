@@ -28,8 +28,7 @@ std::string id_text(const PawlState& s, const PeekedMessage& message, const Deli
 }
 
 // A sentence on the schedule that sent the message, with a space before it; empty: none did.
-std::string origin_of(const PawlState& s, const Delivery& delivery) {
-  const Fire& fire = delivery.fire;
+std::string origin_of(const PawlState& s, const Fire& fire) {
   if (fire.schedule == QueueId::none) return {};
   const ConfigPtr* const schedule = s.call->directory->find(fire.schedule);
   return fmt::format(" {} sent it, for {}.",
@@ -48,7 +47,7 @@ void note_found(PawlState& s, const PeekedMessage& message, const Delivery* deli
   CHECK(delivery->seq == message.seq, "the body of message {}", delivery->seq);
   const ExpectedEnd end = expected_end(*s.queue, message, *delivery, s.now);
   s.expires = end.at;
-  s.more = origin_of(s, *delivery) + arrival(*delivery, s.now) + end.text;
+  s.more = origin_of(s, message.record.fire) + arrival(*delivery, s.now) + end.text;
 }
 
 CallStep write_explanation(PawlState& s) {

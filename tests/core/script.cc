@@ -275,9 +275,11 @@ std::string Script::peek(const Step& step) {
   static constexpr const char* names[] = {"not_durable", "delayed", "visible",
                                           "in_flight",   "moving",  "unreadable"};
   const std::span<Delivery> found = request.deliveries.first(request.delivered);
-  for (Delivery& delivery : found)
-    delivery.deliver_at = world_.sent_at(delivery.position).record.deliver_at;
-  add_times(slice, found);
+  for (const Delivery& delivery : found) {
+    const SendRecord& sent = world_.sent_at(delivery.position).record;
+    add_record(slice, delivery.seq,
+               {.deliver_at = sent.deliver_at, .aged_apart = sent.aged_apart, .fire = {}});
+  }
   std::vector<std::string> said;
   const Delivery* body = bodies.data();
   for (const PeekedMessage& message : slice.messages) {

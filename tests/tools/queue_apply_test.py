@@ -191,6 +191,20 @@ class Apply(Verbs):
             self.assertIn(words, done.stderr)
         self.assertEqual(self.names(), [])
 
+    def test_refuses_schedules_whose_target_is_missing(self):
+        self.pawl.call("CreateQueue", QueueName="there")
+        row = '[[schedule]]\nname = "s"\nexpression = "rate(5 minutes)"\n'
+        for keys, place, words in (('queue = "none"\n', ":4:", ":none of schedule s: there is no such queue"),
+                                   ('topic = "none"\n', ":4:", "there is no such topic. Declare it as [[topic]] too"),
+                                   ('queue = "there"\ndead-letter-queue = "none"\n', ":5:", ":none of schedule s: there is no such queue")):
+            done = self.run_pawl("queue", "apply", self.write(row + keys), "--url", self.pawl.url)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn("queues.toml" + place, done.stderr)
+            self.assertIn(words, done.stderr)
+        self.verb("topic", "create", "news")
+        rows = self.outcomes(row + 'queue = "there"\n' + row.replace('"s"', '"n"') + 'topic = "news"\n')
+        self.assertEqual({outcome for outcome, _ in rows.values()}, {"created"}, "they need not be declared")
+
     def test_refuses_subscriptions_that_cannot_be(self):
         missing = self.write('[[queue]]\nname = "q"\n[[subscription]]\ntopic = "none"\nendpoint = "q"\n')
         done = self.run_pawl("queue", "apply", missing, "--url", self.pawl.url)

@@ -379,7 +379,7 @@ class Verb(Expiring):
         self.post(url, **living("90s"))
         self.post(url, DelaySeconds=60, **living("90s"))
         for number, words in (
-                ("1", r"By the queue's x-message-ttl it lives for 20 min from when it first becomes visible, if that was set before its send\. "
+                ("1", r"By the queue's x-message-ttl at its send it lives for 20 min from when it first becomes visible\. "
                       r"It expires in (19|20) min\."),
                 ("2", r"By its x-ttl it lives for 1 min from when it first becomes visible\. It expires in 1 min\."),
                 ("3", r"^It is delayed: .* By its x-ttl it lives for 1 min .* It expires in 2 min\.")):

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/verbs/schedule_apply.h"
 
+#include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "core/base/check.h"
 #include "proto/declared/declared_schedule.h"
 #include "tools/command_line.h"
 #include "tools/verbs/apply_values.h"
+#include "tools/verbs/queue_calls.h"
 #include "tools/verbs/schedule_calls.h"
+#include "tools/verbs/topic_calls.h"
 
 namespace pawl {
 namespace {
@@ -28,7 +33,66 @@ std::vector<std::string> schedule_changes(const Schedule& has, const Schedule& w
   return changes;
 }
 
+// The queues and topics of an endpoint; connects when it is first asked.
+class Targets {
+ public:
+  explicit Targets(const EndpointOptions& endpoint) : endpoint_(endpoint) {}
+
+  // An error was printed if code() says so.
+  bool has_queue(const std::string& name) {
+    if (!sqs_ && !(sqs_ = open_endpoint(endpoint_, sqs_client::sqs_api)))
+      return give_up(exit_usage);
+    const auto found = sqs_->call("GetQueueUrl", body_with("QueueName", name));
+    return found || found.error().code == "QueueDoesNotExist"
+               ? found.has_value()
+               : give_up(explain_call(found.error(), name));
+  }
+  bool has_topic(const std::string& name) {
+    if (!topics_) {
+      topics_.emplace();
+      auto sns = open_endpoint(endpoint_, sqs_client::sns_api);
+      if (!sns) return give_up(exit_usage);
+      code_ = for_each_topic(*sns, [this](const std::string& arn) {
+        topics_->insert(name_of_arn(arn));
+        return true;
+      });
+    }
+    return topics_->contains(name);
+  }
+  int code() const { return code_; }
+
+ private:
+  bool give_up(int code) {
+    code_ = code;
+    return false;
+  }
+
+  const EndpointOptions& endpoint_;
+  std::optional<sqs_client::SqsClient> sqs_;
+  std::optional<std::set<std::string>> topics_;  // names
+  int code_ = exit_ok;
+};
+
 }  // namespace
+
+int check_schedule_targets(const DeclaredRows& rows, const EndpointOptions& endpoint) {
+  Targets targets(endpoint);
+  const auto is_there = [&](const SqsArn& arn, DeclaredKind kind) {
+    const bool declared = std::ranges::any_of(rows, [&](const DeclaredRow& row) {
+      return row.kind == kind && row.name == arn.name && row.account == arn.account;
+    });
+    const std::string name(arn.name);
+    return declared ||
+           (kind == DeclaredKind::topic ? targets.has_topic(name) : targets.has_queue(name));
+  };
+  for (const DeclaredRow& row : rows) {
+    if (row.kind != DeclaredKind::schedule) continue;
+    const auto missing = missing_target(row, is_there);
+    if (targets.code() != exit_ok) return targets.code();
+    if (missing) return refuse_row(missing->where, missing->why);
+  }
+  return exit_ok;
+}
 
 int SchedulePlan::compare(const DeclaredRows& rows) {
   CHECK(planned_.empty(), "{} schedules are compared already", planned_.size());

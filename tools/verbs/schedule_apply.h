@@ -18,6 +18,7 @@
 #include "net/sqs_client/sqs_client.h"
 #include "proto/declared/declared_rows.h"
 #include "proto/scheduler/schedule.h"
+#include "tools/verbs/endpoint_connection.h"
 
 namespace pawl {
 
@@ -43,5 +44,8 @@ class SchedulePlan {
   sqs_client::SqsClient client_;
   std::vector<ComparedSchedule> planned_;
 };
+
+// Refuses a schedule whose target or dead-letter queue is neither declared nor at the endpoint.
+int check_schedule_targets(const DeclaredRows& rows, const EndpointOptions& endpoint);
 
 }  // namespace pawl
