@@ -258,7 +258,7 @@ struct QueueSlice {
   QueueId next = QueueId::none;       // out: begin of the next slice; none: this was the last
 };
 
-// The log about a peeked message; empty while its state is `unreadable` or it is not in the log yet.
+// The log about a peeked message; empty while it is not in the log yet, or cannot be read.
 struct PeekedRecord {
   Instant deliver_at;
   Duration time_to_live{0};  // at its send, or when it came from another queue; 0: none
