@@ -4,8 +4,10 @@
 #include <string_view>
 
 #include "core/base/check.h"
+#include "core/queue/receipt.h"
 #include "proto/pawl/peek_series.h"
 #include "proto/text/network.h"
+#include "proto/text/uuid.h"
 
 namespace pawl {
 namespace {
@@ -25,6 +27,7 @@ Md5 digest_of(const Content& content) {
 PeekedWriter::PeekedWriter(const QueueConfig& queue, const CallSettings& settings, SqsForm form,
                            std::string& out, std::string& scratch)
     : settings_(settings),
+      queue_(queue.id),
       result_(out, form),
       writer_({.settings = settings,
                .queue = queue.id,
@@ -50,6 +53,8 @@ void PeekedWriter::write(const PeekedMessage& message, const Delivery* delivery)
     CHECK(delivery->moved.ms > 0, "moved at {}", delivery->moved.ms);
     result_.number("MovedAt", settings_.shift->wall(delivery->moved).ms);
     result_.number("ReceivesBeforeMove", delivery->moved_receives);
+    const auto place = uuid_text(message_id(settings_.secret, queue_, message.seq));
+    result_.plain("PlaceId", {place.data(), place.size()});
   }
   if (message.behind != 0) result_.number("Behind", static_cast<std::int64_t>(message.behind));
   if (message.consumer != ConsumerAddress{}) result_.plain("Consumer", text_of(message.consumer));

@@ -4,7 +4,8 @@
 //   {"MessageId":...,"Body":...,"Attributes":{...},"Number":7,"State":"in_flight",
 //    "VisibleAt":1764400000000,"Behind":5}
 //
-// Behind is the number of the message of its group that it waits for. An unreadable message has
+// Behind is the number of the message of its group that it waits for. A message from another queue
+// keeps its MessageId; PlaceId is the id that names it in this queue, as "x-id:" does. An unreadable message has
 // Number and State alone.
 //
 // Units:  epoch ms, as in SQS.
@@ -35,6 +36,7 @@ class PeekedWriter {
 
  private:
   const CallSettings& settings_;
+  QueueId queue_;
   SqsResult result_;
   MessageWriter writer_;
 };

@@ -379,15 +379,17 @@ class OfTheVerbs(ById):
         self.assertEqual(self.bodies(), ["other"])
         self.assertEqual(self.cancel(spam[7]), "gone")
 
-    def test_cancel_by_filter_says_that_it_does_not_know_dead_letters(self):
+    def test_cancel_by_filter_deletes_dead_letters(self):
         arn = "arn:aws:sqs:us-east-1:000000000000:q"
         self.pawl.call("CreateQueue", QueueName="worn", Attributes={
             "RedrivePolicy": json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 1}), "x-dead-letter-at": "lease-end"})
         self.pawl.call("SendMessage", QueueUrl="worn", MessageBody="m", MessageAttributes=KIND)
         handle = self.pawl.call("ReceiveMessage", QueueUrl="worn")["Messages"][0]["ReceiptHandle"]
         self.pawl.call("ChangeMessageVisibility", QueueUrl="worn", ReceiptHandle=handle, VisibilityTimeout=0)
-        said = self.verb("cancel", "q", "--filter", '{"kind": ["spam"]}', "--yes", code=3)
-        self.assertIn("does not name a message that was sent to the queue q", said)
+        (dead,) = self.rows("q")
+        self.assertIn("does not name a message that was sent to the queue q", self.verb("cancel", "q", dead["id"], code=3))
+        self.assertEqual(self.verb("cancel", "q", "--filter", '{"kind": ["spam"]}', "--yes"), "Cancelled 1 of 1 messages.\n")
+        self.assertEqual(self.rows("q"), [])
 
     def test_reschedule_takes_a_duration_or_a_time(self):
         first, second = self.message("first", DelaySeconds=900), self.message("second")

@@ -175,7 +175,8 @@ int collect_ids(const MessageIdOptions& asked, MessageIds& ids) {
   peek.filter = asked.filter;
   peek.count = UINT64_MAX;
   return for_each_peeked(*client, peek, [&](const JsonValue& message) {
-    ids.push_back(text_of(message, "MessageId"));
+    const std::string place = text_of(message, "PlaceId");  // of a message from another queue
+    ids.push_back(place.empty() ? text_of(message, "MessageId") : place);
   });
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "core/base/time_shift.h"
+#include "core/queue/receipt.h"
+#include "proto/text/uuid.h"
 
 namespace pawl {
 namespace {
@@ -34,12 +36,15 @@ TEST(PeekedWriter, AddsStateAndTimeToAMessage) {
   delivery.moved_receives = 3;
   PeekedWriter(queue, settings, SqsForm::json, out, scratch)
       .write({.seq = 5, .state = State::visible}, &delivery);
-  EXPECT_TRUE(out.ends_with(R"("State":"visible","MovedAt":2007,"ReceivesBeforeMove":3})")) << out;
+  EXPECT_TRUE(out.contains(R"("State":"visible","MovedAt":2007,"ReceivesBeforeMove":3,)")) << out;
+  const auto place = uuid_text(message_id(settings.secret, QueueId{3}, 5));
+  EXPECT_TRUE(out.ends_with(R"("PlaceId":")" + std::string(place.data(), place.size()) + "\"}"))
+      << out;
 
   out.clear();
   PeekedWriter(queue, settings, SqsForm::json, out, scratch)
       .write({.seq = 5, .state = State::in_flight, .cancelled = true}, &delivery);
-  EXPECT_TRUE(out.ends_with(R"("ReceivesBeforeMove":3,"Cancelled":true})")) << out;
+  EXPECT_TRUE(out.ends_with(R"(,"Cancelled":true})")) << out;
 
   out.clear();
   PeekedWriter(queue, settings, SqsForm::json, out, scratch)
