@@ -4,9 +4,9 @@
 //   {"MessageId":...,"Body":...,"Attributes":{...},"Number":7,"State":"in_flight",
 //    "VisibleAt":1764400000000,"Behind":5}
 //
-// Behind is the number of the message of its group that it waits for. A message from another queue
-// keeps its MessageId; PlaceId is the id that names it in this queue, as "x-id:" does. An unreadable message has
-// Number and State alone.
+// Behind is the number of the message of its group that it waits for. A message that came from
+// another queue keeps its MessageId; "x-id:" and its PlaceId name it in this one. An unreadable
+// message has Number and State alone.
 //
 // Units:  epoch ms, as in SQS.
 // Errors: none.
