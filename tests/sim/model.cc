@@ -35,6 +35,7 @@ View joined(const View& a, const View& b) {
   if (a.first != b.first) both.first = Instant{};
   both.scheduled = a.scheduled || b.scheduled;
   both.idle = a.idle && b.idle;
+  both.given_back = a.given_back || b.given_back;
   both.nonce_known = a.nonce_known && b.nonce_known && a.nonce == b.nonce;
   return both;
 }

@@ -50,10 +50,11 @@ struct View {
   Instant first;                // time of the first delivery; 0: none, or unknown
   std::uint32_t nonce = 0;
   bool nonce_known = true;
-  bool leased = false;     // a delivery with a visibility timeout was the last that happened to it
-  bool scheduled = false;  // it may have a delivery time, and not be in flight until then
-  bool idle = false;       // it surely has one
-  bool durable = false;    // no crash takes it back
+  bool given_back = false;  // as uncounted: perhaps no handle holds the message any more
+  bool leased = false;      // a delivery with a visibility timeout was the last that happened to it
+  bool scheduled = false;   // it may have a delivery time, and not be in flight until then
+  bool idle = false;        // it surely has one
+  bool durable = false;     // no crash takes it back
 
   // A delivery does not count, and the message may be received again from then on; `sure`: no
   // other change came between.

@@ -23,8 +23,7 @@ bool Model::surely_nobodys(const Call& call, const ModelMessage& message) const 
 }
 
 void View::uncount(bool sure, Instant low, Instant high) {
-  nonce = ~nonce;  // no handle holds the message any more
-  nonce_known &= sure;
+  given_back = true;
   received.low = std::max<std::int64_t>(0, received.low - 1);
   if (sure) --received.high;
   from_low = sure ? low : std::min(from_low, low);

@@ -455,7 +455,7 @@ bool Model::surely_held(const ModelMessage& message, const ReceiptEntry& entry, 
   const Result<Receipt> receipt = open(world_->receipt_key(), entry.handle);
   const View& view = message.view;
   return receipt && surely_alive(message) && !message.wanders && message.moves == 0 &&
-         !view.scheduled && view.nonce_known && view.nonce == receipt->nonce &&
+         !view.scheduled && !view.given_back && view.nonce_known && view.nonce == receipt->nonce &&
          view.step <= call.asked_step && leased_until(message) > high;
 }
 
