@@ -198,7 +198,7 @@ struct TrackedMessage {
   LogPos position = log_pos_none;
   Instant deadline;
   Instant since;
-  std::uint32_t first_ms_before = 0;
+  std::uint32_t first_before = 0;  // of Slot
   std::uint32_t receive_count = 0;
   std::uint32_t nonce = 0;
   TextKey group;       // zero: none

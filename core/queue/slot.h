@@ -13,6 +13,7 @@
 // Owner:  the shard's slab of slots; the rules are in core/shard/message_states.cc.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/base/ids.h"
@@ -33,6 +34,18 @@ class [[gnu::packed]] SlotPos {
   std::uint16_t high_;
 };
 static_assert(sizeof(SlotPos) == 6);
+
+// A time between two receives in 32 bits: ms, or from 24 days on seconds with the highest bit.
+inline constexpr std::uint32_t span_in_seconds = std::uint32_t{1} << 31;
+constexpr std::uint32_t stored_span(Duration span) {
+  if (span.ms < span_in_seconds)
+    return static_cast<std::uint32_t>(std::max<std::int64_t>(span.ms, 0));
+  return span_in_seconds |
+         static_cast<std::uint32_t>(std::min<std::int64_t>(span.ms / 1000, span_in_seconds - 1));
+}
+constexpr Duration span_of(std::uint32_t stored) {
+  return stored < span_in_seconds ? milliseconds(stored) : seconds(stored - span_in_seconds);
+}
 
 // Members that change with the state are separate bytes or words. As bits of one word they cost
 // 12 ns a message: a load wider than the store before it waits until that store has reached the
@@ -56,9 +69,9 @@ struct Slot {
   Seq seq = 0;
   Instant deadline;  // when it is or became visible
   Instant since;     // last received; if never received: sent, or 0
-  // ms from the first receive to the last. If never delivered: its time to live, which begins when
-  // it becomes visible; 0: it has none, or that has begun.
-  std::uint32_t first_ms_before = 0;
+  // From the first receive to the last, see stored_span(). If never delivered: its time to live in
+  // ms, which begins when it becomes visible; 0: it has none, or that has begun.
+  std::uint32_t first_before = 0;
   std::uint32_t receive_count = 0;
   QueueId queue = QueueId::none;
   std::uint32_t nonce = 0;       // nonce of the latest delivery
@@ -70,7 +83,7 @@ struct Slot {
   // A dead letter was, in its first queue.
   bool never_delivered() const { return receive_count == 0 && nonce == 0; }
   // The time to live that has not begun.
-  Duration life_ahead() const { return milliseconds(never_delivered() ? first_ms_before : 0); }
+  Duration life_ahead() const { return milliseconds(never_delivered() ? first_before : 0); }
   // Delayed until a time that was set for it by its id, or by a consumer that does not count it.
   bool has_own_time() const { return state == State::delayed && final_deadline; }
   // It was received, and waits for its next delivery.
@@ -83,11 +96,11 @@ struct Slot {
   bool precedes(Seq fresh, bool chose_returned, Instant now) const {
     return seq < fresh && (!just_returned(now) || !chose_returned);
   }
-  Instant first_received() const { return since - milliseconds(first_ms_before); }
+  Instant first_received() const { return since - span_of(first_before); }
   void set_received(std::uint32_t count, Instant first, Instant last) {
     receive_count = count;
     since = last;
-    first_ms_before = static_cast<std::uint32_t>(last.ms > first.ms ? last.ms - first.ms : 0);
+    first_before = stored_span(last - first);
   }
 };
 static_assert(sizeof(Slot) == 64);

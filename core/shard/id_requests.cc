@@ -77,6 +77,8 @@ Errc IdRequests::reschedule(Queue& queue, const ReceiptEntry& entry, Instant now
   const IndexEntry indexed = queue.index.find(seq);
   if (indexed.absent()) return Errc::message_gone;
   if (with_others(state_, indexed)) return Errc::message_in_flight;
+  // Its retention has ended, and the sweep will delete it.
+  if (seq < queue.expired && !states_.is_apart(indexed)) return Errc::message_gone;
   const bool stays = entry.visibility.ms == 0 && is_visible(state_, queue, seq, indexed);
   if (stays && !queue.config->is_fifo()) return Errc::ok;
   const std::uint32_t row = slot_of(queue, seq, indexed);

@@ -398,11 +398,24 @@ const TrackedMessage* MessageStates::find_set_aside(const Queue& queue, Seq seq)
   return found == queue.set_aside.end() || found->seq != seq ? nullptr : &*found;
 }
 
-void MessageStates::expire_set_aside(Queue& queue, Seq seq) {
+void MessageStates::expire_set_aside(Queue& queue, Seq seq, Effects& effects) {
   const auto found = std::ranges::lower_bound(queue.set_aside, seq, {}, &TrackedMessage::seq);
   if (found == queue.set_aside.end() || found->seq != seq) return;
   CHECK(found->position != log_pos_none, "seq {} is not in the log", seq);
   found->expired = true;
+  // A checkpoint under way may have the message, and will not have the end of its time.
+  effects.receives.push_back({.queue = queue.id,
+                              .seq = seq,
+                              .nonce = found->nonce,
+                              .receive_count = found->receive_count,
+                              .deadline = found->deadline,
+                              .first_received = found->since - span_of(found->first_before),
+                              .last_received = found->since,
+                              .waits = found->waits,
+                              .final_deadline = found->final_deadline,
+                              .cancelled = found->cancelled,
+                              .aged_apart = found->aged_apart,
+                              .expired = true});
 }
 
 bool MessageStates::erase_set_aside(Queue& queue, Seq seq, Effects& effects) {
@@ -453,7 +466,7 @@ TrackedMessage MessageStates::tracked_message_of(const Queue& queue, Seq seq,
           .position = slot.position,
           .deadline = recorded_deadline(slot),
           .since = slot.since,
-          .first_ms_before = slot.first_ms_before,
+          .first_before = slot.first_before,
           .receive_count = slot.receive_count,
           .nonce = slot.nonce,
           .group = slot.group == 0 ? TextKey{} : queue.groups->name_of(slot.group),

@@ -82,7 +82,7 @@ class MessageStates {
   // Deletes it; else it would be back after the next startup. False: there is none.
   static bool erase_set_aside(Queue& queue, Seq seq, Effects& effects);
   // Its time has ended, if one with this number is set aside: it goes after the next startup.
-  static void expire_set_aside(Queue& queue, Seq seq);
+  static void expire_set_aside(Queue& queue, Seq seq, Effects& effects);
   std::uint64_t set_aside() const { return set_aside_; }  // messages since startup
 
   // --- positions in the log ---

@@ -118,7 +118,7 @@ Found next_from(const ShardState& state, const Queue& queue, Seq seq) {
     PeekedMessage message{
         .seq = aside->seq, .state = Peeked::unreadable, .receive_count = aside->receive_count};
     if (aside->receive_count > 0)
-      message.first_received = aside->since - milliseconds(aside->first_ms_before);
+      message.first_received = aside->since - span_of(aside->first_before);
     return {.message = message};
   }
   return indexed == 0 ? Found{} : look_at(state, queue, indexed, queue.index.find(indexed));

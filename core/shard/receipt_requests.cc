@@ -188,7 +188,7 @@ void ReceiptRequests::uncount(Slot& slot) {
   slot.nonce = ~slot.nonce;  // a change with the old handle does not bring the delivery back
   if (slot.receive_count > 0) return;
   slot.since = Instant{};
-  slot.first_ms_before = 0;
+  slot.first_before = 0;
 }
 
 // --- a delivery that reached nobody ---

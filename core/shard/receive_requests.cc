@@ -60,7 +60,10 @@ void ReceiveRequests::reply(const Queue& queue, Request& request, Effects& effec
 
 std::uint32_t ReceiveRequests::deliver(Queue& queue, Request& request, Instant now,
                                        Effects& effects) {
-  const std::uint32_t max = Selection::most(queue, request.receive.max), first_nonce = nonce_;
+  const std::uint32_t max = Selection::most(queue, request.receive.max);
+  // 0 is the nonce of no delivery, also in its inverted form.
+  if (nonce_ == 0 || nonce_ >= UINT32_MAX - max) nonce_ = 1;
+  const std::uint32_t first_nonce = nonce_;
   deliver_selected(queue, request, max, now, effects);
   CHECK(request.delivered <= max, "{} deliveries of {}", request.delivered, max);
   CHECK(request.delivered == 0 || nonce_ != first_nonce, "deliveries without nonces");

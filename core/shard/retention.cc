@@ -48,7 +48,7 @@ void Retention::ends_at(Queue& queue, Seq seq, Instant end) {
 void Retention::begin_life(Queue& queue, Slot& slot) {
   CHECK(slot.never_delivered(), "seq {} has been delivered", slot.seq);
   const Duration ahead = slot.life_ahead();
-  slot.first_ms_before = 0;
+  slot.first_before = 0;
   ends_at(queue, slot.seq, slot.deadline + ahead);
 }
 

@@ -27,8 +27,7 @@ void Returns::timer_fired(Queue& queue, std::uint32_t row, Instant now, Effects&
   if (state == State::in_flight) return lease_ended(queue, row, now, effects);
   // A move that did not begin or was refused is tried again: no receive may ever come.
   if (state == State::moving && state_.slots[row].expired) {
-    if (follows_expired(queue, row))
-      return states_.hide(queue, row, State::moving, now + crowded_pause);
+    if (follows_expired(queue, row)) return wait_to_follow(queue, row, now);
     return end_expired(queue, row, now, effects);
   }
   if (state == State::moving && move_if_spent(queue, row, now, effects)) return;
@@ -90,7 +89,7 @@ bool Returns::give_back(Queue& queue, std::uint32_t row, Instant now, Effects& e
 bool Returns::expire(Queue& queue, Seq seq, Ended ended, Instant now, Effects& effects) {
   const IndexEntry indexed = queue.index.find(seq);
   if (indexed.absent()) {
-    MessageStates::expire_set_aside(queue, seq);
+    MessageStates::expire_set_aside(queue, seq, effects);
     return true;
   }
   const bool moves = transfers_.takes_expired(queue);
@@ -106,16 +105,16 @@ bool Returns::expire(Queue& queue, Seq seq, Ended ended, Instant now, Effects& e
   }
   CHECK(!indexed.is_slot() || state_.slots[indexed.slot()].seq == seq, "seq {} is in a wrong slot",
         seq);
-  const bool can_move = state != State::sent && transfers_.may_transfer() &&
-                        !(indexed.is_slot() && follows_expired(queue, indexed.slot()));
-  if (!kept && !can_move) return false;
+  if (!kept && (state == State::sent || !transfers_.may_transfer())) return false;
   const std::uint32_t row = states_.slot_for(queue, seq, indexed);
   if (row == Slab<Slot>::none) return false;
   if (indexed.is_pending()) state_.slot(row).deadline = now;
   state_.slot(row).expired = !MUTANT(forget_expired);
   // A checkpoint under way may have the message, and will not have the end of its time.
   states_.record(state_.slots[row], effects);
-  if (!kept) end_expired(queue, row, now, effects);
+  if (kept) return true;
+  follows_expired(queue, row) ? wait_to_follow(queue, row, now)
+                              : end_expired(queue, row, now, effects);
   return true;
 }
 
@@ -127,14 +126,21 @@ void Returns::remove(Queue& queue, Seq seq, QueueCounter reason, Effects& effect
   state_.statistics.leave(queue, reason);
 }
 
-// The message before it in its group goes too, and is not on its way yet: they arrive in order.
+// The message before it in its group goes too, and has not arrived yet: they arrive in order, even
+// if one is read or accepted later than the other.
 bool Returns::follows_expired(const Queue& queue, std::uint32_t row) const {
   const Slot& slot = state_.slots[row];
   CHECK(slot.queue == queue.id, "a slot of queue {}", raw(slot.queue));
   if (!queue.config->is_fifo() || slot.prev_in_group == 0) return false;
   const Slot& before = state_.slots[slot.prev_in_group];
-  return before.state == State::moving && before.expired &&
-         !transfers_.carries({state_.identity.id, queue.id, before.seq});
+  return before.state == State::moving && before.expired;
+}
+
+// Transfers::commit() of the message before it goes on with this one; a timer does if that one
+// goes in another way.
+void Returns::wait_to_follow(Queue& queue, std::uint32_t row, Instant now) {
+  CHECK(state_.slots[row].expired, "seq {} has not expired", state_.slots[row].seq);
+  states_.hide(queue, row, State::moving, now + follow_pause);
 }
 
 void Returns::end_expired(Queue& queue, std::uint32_t row, Instant now, Effects& effects) {

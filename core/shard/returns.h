@@ -56,7 +56,9 @@ class Returns {
   bool give_back(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
   bool move_if_spent(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
   void remove(Queue& queue, Seq seq, QueueCounter reason, Effects& effects);
+  static constexpr Duration follow_pause = seconds(8);
   bool follows_expired(const Queue& queue, std::uint32_t row) const;
+  void wait_to_follow(Queue& queue, std::uint32_t row, Instant now);
   void end_expired(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
   void move(Queue& queue, std::uint32_t row, Instant now, Effects& effects);
 

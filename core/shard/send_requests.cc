@@ -274,7 +274,7 @@ void SendRequests::note_time_to_live(Queue& queue, Duration ttl, SendRecord& rec
   if (record.lives_at_once()) return;
   Slot& slot = state_.slot(queue.index.find(record.seq).slot());
   CHECK(slot.seq == record.seq, "seq {} is in the slot of seq {}", record.seq, slot.seq);
-  slot.first_ms_before = static_cast<std::uint32_t>(ttl.ms);
+  slot.first_before = static_cast<std::uint32_t>(ttl.ms);
 }
 
 bool SendRequests::is_duplicate(Queue& queue, SendEntry& entry, const TextKey& key, Instant now) {

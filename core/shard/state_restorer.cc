@@ -54,7 +54,7 @@ void StateRestorer::restore_part(const TrackedMessagesRecord& record) {
     Slot& slot = state_.slot(row);
     slot.deadline = entry.deadline;
     slot.since = entry.since;
-    slot.first_ms_before = entry.first_ms_before;
+    slot.first_before = entry.first_before;
     slot.receive_count = entry.receive_count;
     slot.nonce = entry.nonce;
     slot.was_waiting = entry.waits;
@@ -203,7 +203,7 @@ void StateRestorer::restore(const SendRecord& record, std::vector<LogPos>& freed
   if (!record.moved()) slot.since = record.own_delay ? Instant{} : record.sent;
   if (carried.receive_count > 0)
     slot.set_received(carried.receive_count, carried.first_received, carried.last_received);
-  if (!record.lives_at_once()) slot.first_ms_before = static_cast<std::uint32_t>(ttl.ms);
+  if (!record.lives_at_once()) slot.first_before = static_cast<std::uint32_t>(ttl.ms);
 }
 
 // A message that a checkpoint lists twice holds its record once.

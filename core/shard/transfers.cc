@@ -274,6 +274,8 @@ Queue* Transfers::commit(Transfer& transfer, Instant now, Effects& effects) {
   }
   if (transfer.request.error == Errc::message_numbers_used_up)
     used_up_targets_.insert(transfer.request.queue);
+  const std::uint32_t next =
+      transfer.expired && there ? state_.slots[indexed.slot()].next_in_group : 0;
   if (transfer.request.error != Errc::ok) {
     if (there && transfer.deleted) {
       states_.erase(*queue, from.seq, indexed, effects.freed);
@@ -291,6 +293,7 @@ Queue* Transfers::commit(Transfer& transfer, Instant now, Effects& effects) {
     states_.erase(*queue, from.seq, effects.freed);
     state_.statistics.leave(
         *queue, transfer.task == 0 ? QueueCounter::dead_lettered : QueueCounter::redriven);
+    if (next != 0) let_follow(*queue, next, now);
   }
   // Logged even if the message is gone meanwhile: the record of that may not be durable yet. During
   // recovery, however, the record that deleted the message has also counted it for its task.
@@ -300,6 +303,15 @@ Queue* Transfers::commit(Transfer& transfer, Instant now, Effects& effects) {
   }
   effects.deletes.push_back({from.queue, from.seq});
   return nullptr;
+}
+
+// The next message of the group has expired too, and waited for the one that has arrived.
+void Transfers::let_follow(Queue& queue, std::uint32_t row, Instant now) {
+  const Slot& slot = state_.slots[row];
+  CHECK(slot.queue == queue.id, "a slot of queue {}", raw(slot.queue));
+  const bool waits = slot.state == State::moving && slot.expired &&
+                     !moving_.contains({state_.identity.id, queue.id, slot.seq});
+  if (waits) states_.hide(queue, row, State::moving, now);
 }
 
 void Transfers::finish_commit(Transfer& transfer, Effects& effects) {

@@ -45,7 +45,6 @@ class Transfers {
   // Its messages go to another queue when their time ends.
   bool takes_expired(const Queue& queue) const;
   bool may_transfer() const;  // not too many are under way
-  bool carries(const TransferKey& key) const { return moving_.contains(key); }
   // A dead letter that moves without a receive, by x-dead-letter-at.
   bool moves_by_itself(const Queue& queue, const Slot& slot) const {
     return queue.config->dead_letter_at() == DeadLetterAt::lease_end && is_dead_letter(queue, slot);
@@ -94,6 +93,7 @@ class Transfers {
   void count_transfer(Transfer& transfer, std::uint64_t bytes);
   void wake_refused();
   static Instant hold_back(Queue& queue, Instant now);
+  void let_follow(Queue& queue, std::uint32_t row, Instant now);
   void return_to_source(Queue& queue, Transfer& transfer, std::uint32_t row, Instant now);
   void answer_deletes(const TransferKey& key, Effects& effects);
 

@@ -166,8 +166,7 @@ void Scheduler::take(QueueId id, Instant wall, std::size_t& steps, std::vector<R
 void Scheduler::end(Row& row, Instant wall, std::vector<Request*>& out) {
   CHECK(row.deletes && progress_ != nullptr, "schedule {} stays", raw(row.config->id));
   if (!may_delete(row.terms)) return read(row.config->id, wall);
-  const bool over_on_all = find_queue(row.terms) != nullptr || progress_->is_over(row.over);
-  over_on_all ? ask_to_delete(row, out) : plan(row, wall + missed_after);
+  progress_->is_over(row.over) ? ask_to_delete(row, out) : plan(row, wall + missed_after);
 }
 
 // False: fires were passed over, and the schedule is due at another time.
@@ -289,11 +288,23 @@ void Scheduler::settle(Message& message, Instant wall) {
 
 void Scheduler::try_again(Instant wall, std::vector<Request*>& out) {
   for (Message* const message : std::exchange(refused_, {})) {
-    if (message->again > wall)
+    if (message->again > wall) {
       refused_.push_back(message);
-    else
+    } else if (is_wanted(message->request.fire)) {
       submit(*message, out);
+    } else {
+      finish(*message, wall);
+    }
   }
+}
+
+// The schedule may have been deleted, paused or changed since the fire was refused.
+bool Scheduler::is_wanted(const Fire& fire) const {
+  const ConfigPtr* const config = shard_.directory().find(fire.schedule);
+  CHECK(fire.at.ms > 0 && reader_ != nullptr, "a message without a fire");
+  if (config == nullptr || rows_.at(fire.schedule).config == *config) return config != nullptr;
+  const ScheduleTerms terms = reader_->terms(**config);
+  return terms.enabled && terms.from < fire.at;
 }
 
 void Scheduler::finish(Message& message, Instant wall) {

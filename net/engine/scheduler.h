@@ -6,8 +6,8 @@
 //                                        \----- no message: overlap, missed, no target here
 //
 // Every shard follows all schedules, so that each fire reaches the queues of all shards. A schedule
-// that is deleted after its last fire is deleted by the shard of its queue, missed_after later; one
-// of a topic, or without a queue, by the control shard when the fire is over on every shard.
+// that is deleted after its last fire is deleted when the fire is over on every shard, missed_after
+// later: by the shard of its queue; one of a topic, or without a queue, by the control shard.
 //
 // A fire that the server missed is made up for as the schedule's CatchUp says. A fire is never sent
 // twice to a queue: core/queue/fires.h.
@@ -153,6 +153,7 @@ class Scheduler {
   void ask_to_delete(Row& row, std::vector<Request*>& out);
   // Responses.
   void settle(Message& message, Instant wall);
+  bool is_wanted(const Fire& fire) const;
   void try_again(Instant wall, std::vector<Request*>& out);
   void finish(Message& message, Instant wall);
 

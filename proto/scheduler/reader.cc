@@ -23,6 +23,7 @@ namespace {
 // A fire of the row, and its message.
 struct FireTexts : FireContext {
   QueueId row{};
+  Instant at;
   std::string body;
 };
 
@@ -88,8 +89,8 @@ FiredMessages dead_letter(const Schedule& schedule, FireTexts& fire, const DeadL
   return messages;
 }
 
-FiredMessages to_queue(const Schedule& schedule, FireTexts& fire, Instant at,
-                       const Directory& directory, ShardId own) {
+FiredMessages to_queue(const Schedule& schedule, FireTexts& fire, const Directory& directory,
+                       ShardId own) {
   const auto arn = parse_arn(schedule.target.arn);
   const QueueConfig* const queue = queue_at(directory, fire.account, arn->name);
   if (queue == nullptr) return dead_letter(schedule, fire, no_queue, directory, own);
@@ -102,13 +103,14 @@ FiredMessages to_queue(const Schedule& schedule, FireTexts& fire, Instant at,
   message.targets.push_back({.queue = queue->id});
   message.body = std::move(fire.body);
   message.group = schedule.target.group;
-  if (queue->is_fifo()) message.dedup_id = fmt::format("{}-{}", raw(fire.row), at.ms);
+  if (queue->is_fifo()) message.dedup_id = fmt::format("{}-{}", raw(fire.row), fire.at.ms);
   FiredMessages messages;
   messages.push_back(std::move(message));
   return messages;
 }
 
-// The queues of this shard that get a message of the topic. The dead-letter queue of a subscription
+// The queues of this shard that get a message of the topic: those that were subscribed at the time
+// of the fire, which may be made up for much later. The dead-letter queue of a subscription
 // takes the place of a queue that cannot accept it.
 std::vector<SnsPlace> places_of(const SnsTopic& topic, const FireTexts& fire,
                                 std::size_t envelope_bytes, const Directory& directory,
@@ -118,7 +120,7 @@ std::vector<SnsPlace> places_of(const SnsTopic& topic, const FireTexts& fire,
   std::vector<SnsPlace> places;
   for (const SnsSubscription& one : topic.subscriptions) {
     using Verdict = FilterPolicy::Verdict;
-    if (!one.usable ||
+    if (!one.usable || one.created > fire.at ||
         (one.filter != nullptr && one.filter->matches({}, body, comparisons) != Verdict::wanted))
       continue;
     const auto fits = [&](const QueueConfig* queue) {
@@ -136,7 +138,6 @@ std::vector<SnsPlace> places_of(const SnsTopic& topic, const FireTexts& fire,
 
 struct TopicOfFire {
   std::string_view name, region, base_url;
-  Instant at;
 };
 
 FiredMessages to_topic(const Schedule& schedule, FireTexts& fire, const TopicOfFire& named,
@@ -151,7 +152,7 @@ FiredMessages to_topic(const Schedule& schedule, FireTexts& fire, const TopicOfF
                                                             .topic_arn = arn,
                                                             .subject = {},
                                                             .base_url = named.base_url,
-                                                            .sent = named.at});
+                                                            .sent = fire.at});
   const Content content{.body = fire.body, .notification = notification};
   std::string envelope;
   append_envelope(envelope, content);
@@ -209,6 +210,7 @@ FiredMessages DefinitionReader::messages(const QueueConfig& row, Instant fire,
   CHECK(row.kind == ConfigKind::schedule, "the row {} of {} fires", row.name, row.account);
   FireTexts texts;
   texts.row = row.id;
+  texts.at = fire;
   texts.account = owning_account(row.account);
   texts.region = region_;
   texts.arn = schedule_arn(region_, texts.account, name);
@@ -216,9 +218,8 @@ FiredMessages DefinitionReader::messages(const QueueConfig& row, Instant fire,
   const auto id = uuid_text(message_id(secret_, row.id, static_cast<Seq>(fire.ms) & seq_max));
   texts.id.assign(id.data(), id.size());
   texts.body = fired_input(schedule->target.input, texts);
-  if (target->service == "sqs") return to_queue(*schedule, texts, fire, directory, own);
-
-  return to_topic(*schedule, texts, {target->name, region_, base_url_, fire}, directory, own);
+  if (target->service == "sqs") return to_queue(*schedule, texts, directory, own);
+  return to_topic(*schedule, texts, {target->name, region_, base_url_}, directory, own);
 }
 
 }  // namespace pawl

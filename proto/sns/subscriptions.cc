@@ -190,7 +190,7 @@ Next subscribe(SnsState& s, const Form& form) {
   const std::array<char, 36> id = new_uuid(s, 0);
   SnsSubscription asked{
       .id = {id.data(), id.size()},
-        .endpoint = std::string(endpoint)
+        .endpoint = std::string(endpoint), .created = s.now
   };
   std::vector<std::pair<std::string, std::string>> given;
   if (!read_pairs(s, form, "Attributes.entry", "key", "value", given)) return Next::respond;

@@ -50,6 +50,9 @@ struct Kept {
 SnsSubscription subscription_of(const JsonValue& one) {
   std::string why;
   SnsSubscription subscription{.id = text_of(one, "id"), .endpoint = text_of(one, "endpoint")};
+  if (const auto created = one.member("created"))
+    subscription.created = Instant{static_cast<std::int64_t>(
+        std::clamp(created->number().value_or(0), 0.0, static_cast<double>(never.ms)))};
   subscription.attributes = attributes_of(one);
   subscription.usable = subscription.prepare(why);
   return subscription;
@@ -205,6 +208,7 @@ std::string SnsSubscription::json() const {
   json.begin_object();
   json.member("id", std::string_view(id));
   json.member("endpoint", std::string_view(endpoint));
+  if (created.ms > 0) json.member("created", created.ms);
   append_attributes(json, attributes);
   json.end_object();
   return out;

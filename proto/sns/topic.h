@@ -7,7 +7,7 @@
 // (core/queue/queue_config.h), so that a new one is logged without the others.
 //
 //   the attribute   {"attributes":{"DisplayName":"d"}}
-//   a TopicRow      {"id":"<uuid>","endpoint":"arn:aws:sqs:..",
+//   a TopicRow      {"id":"<uuid>","endpoint":"arn:aws:sqs:..","created":1764400000000,
 //                    "attributes":{"RawMessageDelivery":"true"}}
 //
 // Before format version 3 the attribute held all subscriptions, in a member "subscriptions". The
@@ -37,6 +37,7 @@ struct SnsSubscription {
   std::uint64_t row = 0;  // number of its TopicRow; 0: none yet
   std::string id;         // a UUID
   std::string endpoint;   // the ARN of a queue, as in the request
+  Instant created;        // by the wall clock; 0: not known
   SnsAttributes attributes;
 
   // Derived from the fields above by prepare():

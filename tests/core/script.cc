@@ -164,6 +164,10 @@ std::string Script::perform_request(const Step& step) {
     return outcome(ask);
   }
   const QueueId id = queues_.at(name);
+  if (step.verb == "slow") {
+    world_.slow(id, step.words.at(1));
+    return "ok";
+  }
   if (step.verb == "set_aside" || step.verb == "damage") {
     step.verb == "damage" ? world_.damage(id, step.words.at(1))
                           : world_.set_aside(id, step.words.at(1));

@@ -156,7 +156,7 @@ void ShardHarness::go() {
 
 void ShardHarness::settle(bool more) {
   int rounds = 0;
-  while (more || !travelling_.empty() || shard_->armed(ShardPart::match) ||
+  while (more || !travelling_.empty() || !delayed_.empty() || shard_->armed(ShardPart::match) ||
          shard_->next_deadline() <= now_) {
     more = one_turn({});
     if (++rounds == 100'000) {
@@ -168,7 +168,7 @@ void ShardHarness::settle(bool more) {
 
 bool ShardHarness::one_turn(std::span<Ask* const> asks) {
   effects_.clear();
-  for (Transfer* const transfer : std::exchange(travelling_, {}))
+  for (Transfer* const transfer : std::exchange(travelling_, std::exchange(delayed_, {})))
     shard_->apply(transfer->request, now_, effects_);
   const bool more = shard_->expire(now_, now_, effects_);
   for (Ask* const ask : asks) shard_->apply(ask->request, now_, effects_);
@@ -245,7 +245,7 @@ void ShardHarness::carry(const std::vector<Transfer*>& transfers) {
       transfer->keep(stored.content());
     }
     shard_->address(*transfer);
-    travelling_.push_back(transfer);
+    (slow_.contains(transfer->position) ? delayed_ : travelling_).push_back(transfer);
   }
 }
 
@@ -322,6 +322,7 @@ void ShardHarness::crash(Duration down) {
   holding_ = false;
   pending_.clear();
   travelling_.clear();
+  delayed_.clear();
   now_ = now_ + down;
   recover();
   turn(nullptr);
@@ -407,6 +408,10 @@ const SendRecord& ShardHarness::newest(QueueId queue, const std::string& body) c
 void ShardHarness::set_aside(QueueId queue, const std::string& body) {
   shard_->set_aside(queue, newest(queue, body).seq);
   turn(nullptr);
+}
+
+void ShardHarness::slow(QueueId queue, const std::string& body) {
+  slow_.insert(newest(queue, body).position);
 }
 
 void ShardHarness::damage(QueueId queue, const std::string& body) {

@@ -120,6 +120,7 @@ class ShardHarness {
   // (damage).
   void set_aside(QueueId queue, const std::string& body);
   void damage(QueueId queue, const std::string& body);
+  void slow(QueueId queue, const std::string& body);  // its body is read later than those behind it
   // Writes a durable checkpoint and discards everything older.
   void rotate();
   // Writes one checkpoint slice, the first of a new one if none is in progress. False: it was the
@@ -179,6 +180,8 @@ class ShardHarness {
   LogPos next_position_ = 1;
   std::map<LogPos, StoredSend> sends_;
   std::deque<Transfer*> travelling_;  // transfers to apply in the next turn
+  std::deque<Transfer*> delayed_;     // in the turn after it, because their bodies are read
+  std::set<LogPos> slow_;             // of such bodies
   std::multiset<LogPos> live_;
   std::set<LogPos> damaged_;
   std::vector<StoredRecord> checkpoint_, slices_;  // the latest checkpoint; the one in progress

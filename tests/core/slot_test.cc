@@ -30,6 +30,19 @@ TEST(Slot, SpansTheLongestRetentionBetweenItsReceives) {
   EXPECT_EQ(slot.first_received(), first);
 }
 
+TEST(Slot, SpansTwoYearsBetweenItsReceivesToTheSecond) {
+  const Instant first{1'700'000'000'000};
+  for (const std::int64_t days : {24, 25, 49, 50, 732}) {
+    const Instant last = first + seconds(days * 86'400);
+    Slot slot;
+    slot.set_received(2, first, last);
+    EXPECT_EQ(slot.first_received(), first) << days;
+    slot.set_received(2, first - milliseconds(1), last);
+    EXPECT_LT(first - slot.first_received(), seconds(1)) << days;
+  }
+  EXPECT_EQ(span_of(stored_span(Duration{-5})), Duration{0});
+}
+
 TEST(Slot, TakesAFirstReceiveBehindTheLastOneForTheSameTime) {
   Slot slot;
   slot.set_received(1, Instant{2000}, Instant{1000});

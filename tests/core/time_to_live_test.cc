@@ -215,6 +215,15 @@ TEST(DeadLetterOnExpiry, KeepsTheOrderOfAGroupWhenFewMayMove) {
       {.transfers_max = 1});
 }
 
+TEST(DeadLetterOnExpiry, KeepsTheOrderOfAGroupIfOneIsReadLater) {
+  const std::string queues = "queue d fifo=1 | queue q fifo=1 dlq=d dlq_on_expiry=1 ttl=5 | ";
+  run(queues +
+      "send q g:a g:b g:c h:d | slow q a | advance 6s | receive d max=4 -> d#1 a#1 b#1 c#1");
+  run(queues +
+      "send q g:a g:b g:c | damage q a | advance 6s | receive d max=3 -> none | "
+      "advance 8s | receive d max=3 -> b#1 c#1");
+}
+
 TEST(DeadLetterOnExpiry, KeepsTheOrderOfAGroupAcrossACrash) {
   for (const std::size_t most : {1u, 2u, 100u}) {
     for (const char* durable : {"", "flush_one |", "flush_one | flush_one |"}) {

@@ -59,6 +59,12 @@ class SchedulerTest : public TwoShards {
     ASSERT_EQ(world.start(down_ms), Start::up);
     run(50'000);
   }
+  void fill_the_other_disk() {
+    const QueueId filler = make_queue(name_on(one, "filler"), {});
+    world.disk(1).set_capacity(world.disk(1).bytes_used());
+    for (const std::size_t bytes : {60'000, 1000, 50})
+      for (int i = 0; i < 200; ++i) send(filler, one, {std::string(bytes, 'x')});
+  }
   using Numbers = std::vector<std::int64_t>;
 
   EverySoOften reader_;
@@ -239,15 +245,30 @@ TEST_F(SchedulerTest, AQueueThatIsMadeAgainGetsNoFireOfTheOneBefore) {
   EXPECT_EQ(fires(far_id_, one), Numbers{});
 }
 
+TEST_F(SchedulerTest, ARefusedFireEndsWithItsSchedule) {
+  const QueueId gone = schedule("every=60 queue=" + far_ + from(), "default/gone");
+  const QueueId other = schedule("every=60 queue=" + far_ + from(), "default/other");
+  const QueueId worded = schedule("every=60 queue=" + far_ + from(), "default/worded");
+  pass(2);
+  EXPECT_EQ(fires(far_id_, one), (Numbers{0, 0, 0}));
+  fill_the_other_disk();
+  pass(62);  // the second fires wait for room
+  drop(gone);
+  const std::string later = " from=" + std::to_string(world.now().ms + 3'600'000);
+  set(other, {Attribute::schedule, -1, "every=60 queue=" + far_ + later});
+  set(worded, {Attribute::schedule, -1, "every=60 described queue=" + far_ + from()});
+  pass(2);
+  world.disk(1).heal();
+  pass(5);
+  EXPECT_EQ(fires(far_id_, one), (Numbers{1})) << "of the schedule that kept its target";
+}
+
 // Only the queue of the other shard did not get the last fire, and a restart would forget it.
 TEST_F(SchedulerTest, AScheduleIsNotDeletedWhileAShardHasItsMessage) {
   const QueueId id = schedule("every=60 times=2 delete queue=*" + from());
   pass(2);
   EXPECT_EQ(fires(far_id_, one), (Numbers{0}));
-  const QueueId filler = make_queue(name_on(one, "filler"), {});
-  world.disk(1).set_capacity(world.disk(1).bytes_used());
-  for (const std::size_t bytes : {60'000, 1000, 50})
-    for (int i = 0; i < 200; ++i) send(filler, one, {std::string(bytes, 'x')});
+  fill_the_other_disk();
   pass(200);
   EXPECT_EQ(fires(near_id_, zero), (Numbers{0, 1}));
   EXPECT_EQ(stats(1).sent, 1u);

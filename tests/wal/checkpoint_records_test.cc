@@ -237,7 +237,7 @@ TEST(CheckpointRecords, PartsOfACheckpointComeBackAsTheyWere) {
           .position = random.any() & log_pos_max,
           .deadline = random.instant(),
           .since = random.instant(),
-          .first_ms_before = static_cast<std::uint32_t>(random.any()),
+          .first_before = static_cast<std::uint32_t>(random.any()),
           .receive_count = static_cast<std::uint32_t>(random.any()),
           .nonce = static_cast<std::uint32_t>(random.any()),
           .group = random.below(2) == 1 ? TextKey{random.any() | 1, random.any()}

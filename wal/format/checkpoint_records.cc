@@ -17,11 +17,6 @@ bool read_flag(Decoder& in) {
   if (flag > 1) in.fail();
   return flag == 1;
 }
-std::uint32_t read_u32(Decoder& in) {
-  const std::uint64_t value = in.varint();
-  if (!std::in_range<std::uint32_t>(value)) in.fail();
-  return static_cast<std::uint32_t>(value);
-}
 
 // Message numbers and positions lie close together, so each is stored as its distance from the one
 // before. Consecutive messages have similar position distances, so only the change is stored.
@@ -70,8 +65,8 @@ void read_tracked_messages(Decoder& in, RecordSink& sink) {
     since = in.delta(since);
     entry.since = instant(since);
     entry.deadline = instant(in.delta(since));
-    entry.first_ms_before = read_u32(in);
-    entry.receive_count = read_u32(in);
+    entry.first_before = in.varint_u32();
+    entry.receive_count = in.varint_u32();
     entry.nonce = in.fixed<std::uint32_t>();
     const auto flags = in.fixed<std::uint8_t>();
     if ((flags & ~tracked_flags) != 0) in.fail();
@@ -235,7 +230,7 @@ std::size_t encode_tracked_messages(std::byte* out, QueueId queue, bool fifo,
     at.write(to, entry.seq, entry.position);
     to.delta(bits(entry.since), std::exchange(since, bits(entry.since)));
     to.delta(bits(entry.deadline), since);
-    to.varint(entry.first_ms_before);
+    to.varint(entry.first_before);
     to.varint(entry.receive_count);
     to.fixed(entry.nonce);
     const bool grouped = entry.group != TextKey{};

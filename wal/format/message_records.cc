@@ -27,7 +27,7 @@ void read_receives(Decoder& in, std::uint16_t fields, RecordSink& sink) {
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
     if (i > 0) record.seq = in.delta(record.seq) & seq_max;
     record.nonce = in.fixed<std::uint32_t>();
-    record.receive_count = static_cast<std::uint32_t>(in.varint());
+    record.receive_count = in.varint_u32();
     base = in.delta(base);
     record.last_received = instant(base);
     record.first_received = instant(in.delta(base));

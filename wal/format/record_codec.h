@@ -134,6 +134,11 @@ class Decoder {
     ok_ = false;
     return 0;
   }
+  std::uint32_t varint_u32() {  // fails if it is larger
+    const std::uint64_t value = varint();
+    if (value > UINT32_MAX) fail();
+    return static_cast<std::uint32_t>(value);
+  }
   std::uint64_t delta(std::uint64_t base) { return base + unzigzag(varint()); }
   template <typename Length>
   std::string_view text() {
