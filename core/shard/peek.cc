@@ -49,7 +49,10 @@ Seq hidden_before(const ShardState& state, const Slot& slot, const Groups& group
       row = before.prev_in_group;
     }
   }
-  return hidden != nullptr ? hidden->seq : 0;
+  if (hidden != nullptr) return hidden->seq;
+  // Messages that have passed it are received without it.
+  const Seq before = state.slots[slot.prev_in_group].seq;
+  return before > slot.seq ? before : 0;
 }
 
 // The tenant of a visible message of a standard queue.

@@ -150,7 +150,10 @@ Errc ReceiptRequests::change_one(Queue& queue, const ReceiptEntry& entry, Instan
   }
   // An old handle of a standard queue works too, as on AWS.
   if (slot.nonce != receipt->nonce && MUTANT(ignore_old_handle)) return Errc::ok;
-  if (now - slot.since + entry.visibility > queue.config->visibility_limit())
+  // A consumer may always give it back, or earlier than before the limit was lowered.
+  const bool longer = slot.state != State::in_flight || now + entry.visibility > slot.deadline;
+  if (entry.visibility.ms > 0 && longer &&
+      now - slot.since + entry.visibility > queue.config->visibility_limit())
     return Errc::visibility_beyond_max;
   if (entry.visibility.ms > 0) {
     states_.hide(queue, row, State::in_flight, now, entry.visibility);

@@ -207,12 +207,12 @@ void Scheduler::fire(Row& row, Instant wall, std::vector<Request*>& out) {
       reader_->messages(config, at, shard_.directory(), shard_.identity().id);
   stats_.failed += std::erase_if(contents, [](const auto& one) { return one.targets.empty(); });
   if (contents.empty()) return go_on(row, at, wall);
-  if (wall - at <= missed_after) stats_.late_ms_max = std::max(stats_.late_ms_max, (wall - at).ms);
   plan(row, never);
   for (FiredMessage& content : contents) {
     auto message = std::make_unique<Message>();
     message->content = std::move(content);
     message->request.fire = {config.id, at};
+    if (wall - at <= missed_after) message->late_ms = (wall - at).ms;
     ++row.left;
     under_way_bytes_ += message->content.body.size();
     submit(*message, out);
@@ -281,7 +281,9 @@ void Scheduler::settle(Message& message, Instant wall) {
   for (const FanOutTarget& target : request.targets) {
     const bool failed = request.error != Errc::ok || target.error != Errc::ok;
     stats_.failed += failed ? 1 : 0;
-    stats_.sent += !failed && !target.duplicate ? 1 : 0;
+    if (failed || target.duplicate) continue;
+    ++stats_.sent;
+    stats_.late_ms_max = std::max(stats_.late_ms_max, message.late_ms);
   }
   finish(message, wall);
 }

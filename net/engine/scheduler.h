@@ -129,7 +129,8 @@ class Scheduler {
     FiredMessage content;
     SendEntry entry;
     Request request;
-    Instant again;  // refused: when it is tried again
+    Instant again;             // refused: when it is tried again
+    std::int64_t late_ms = 0;  // when it was first sent; 0: the fire was missed
   };
 
   std::size_t memory() const;

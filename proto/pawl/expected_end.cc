@@ -69,6 +69,7 @@ std::string move_text(const QueueConfig& queue) {
 ExpectedEnd expected_end(const QueueConfig& queue, const PeekedMessage& message,
                          const Delivery& delivery, Instant now) {
   CHECK(message.seq == delivery.seq, "message {} and the body of {}", message.seq, delivery.seq);
+  if (message.cancelled) return {};  // it ends when its consumer gives it back
   const bool in_flight = message.state == State::in_flight;
   const std::string moves = move_text(queue);
   Instant retained = begin_of_retention(queue, message, delivery) + queue.retention();

@@ -37,6 +37,21 @@ std::string origin_of(const PawlState& s, const Fire& fire) {
                      timestamp_text(fire.at));
 }
 
+// Without its dead-letter queue no message moves: a queue of which that is missing counts as one
+// that has none. Returns a sentence on it, with a space before it.
+std::string leave_out_missing_dead_letter_queue(PawlState& s) {
+  const std::string_view target = s.queue->text(Attribute::dead_letter_target);
+  const auto [account, name] = QueueName::from_text(target);
+  if (target.empty() || s.call->directory->find(account, name) != nullptr) return {};
+  std::string sentence = fmt::format(
+      " The queue has a RedrivePolicy, but its dead-letter queue {} does not exist.", name);
+  auto without = std::make_shared<QueueConfig>(*s.queue);
+  without->apply({Attribute::dead_letter_target, -1, {}});
+  without->apply({Attribute::max_receive_count, 0, {}});
+  s.queue = std::move(without);
+  return sentence;
+}
+
 void note_found(PawlState& s, const PeekedMessage& message, const Delivery* delivery) {
   const bool known = delivery != nullptr || message.state == PeekedMessage::State::not_durable;
   CHECK(!s.found, "message {} was found before", s.found->seq);
@@ -45,9 +60,10 @@ void note_found(PawlState& s, const PeekedMessage& message, const Delivery* deli
   s.id = id_text(s, message, delivery);
   if (delivery == nullptr) return;
   CHECK(delivery->seq == message.seq, "the body of message {}", delivery->seq);
+  const std::string missing = leave_out_missing_dead_letter_queue(s);
   const ExpectedEnd end = expected_end(*s.queue, message, *delivery, s.now);
   s.expires = end.at;
-  s.more = origin_of(s, message.record.fire) + arrival(*delivery, s.now) + end.text;
+  s.more = origin_of(s, message.record.fire) + arrival(*delivery, s.now) + end.text + missing;
 }
 
 CallStep write_explanation(PawlState& s) {

@@ -61,7 +61,9 @@ std::string why_blocked(const Explained& subject) {
     case State::unreadable:
       return head + "whose record in the log cannot be read.";
     case State::visible:
-      return head + "which has just become visible.";
+      return head + (blocker.seq > subject.message->seq
+                         ? "which has passed it and is visible: receives return that one first."
+                         : "which has just become visible.");
   }
   return head;
 }
@@ -161,6 +163,12 @@ std::string why(const Explained& subject) {
     case State::not_durable:
       return "It is not on the disk yet. Receives return it as soon as it is.";
     case State::delayed:
+      if (is_spent(subject.queue, message))
+        return fmt::format(
+            "It was received {} and waits: the first receive in {} or later moves it to the "
+            "dead-letter queue {}, and does not return it.",
+            receives_of(subject.queue, message), rough_text(message.until - subject.now),
+            dead_letter_queue(subject.queue));
       if (message.receive_count > 0 && !subject.queue.text(Attribute::retry_backoff).empty())
         return fmt::format(
             "It was received {} and came back: by x-retry-backoff or a time set for it, receives "

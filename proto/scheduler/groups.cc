@@ -167,6 +167,10 @@ CallStep create_schedule_group(SchedulerState& s) {
     return CallStep::respond;
   s.schedule.token = token_of_request(s);
   if (s.refusal) return CallStep::respond;
+  // The same token with other tags is another request.
+  if (!s.schedule.token.empty())
+    for (const auto& [key, value] : s.spec.tags)
+      s.schedule.token = token_digest(fmt::format("{} {}={}", s.schedule.token, key, value));
   s.spec.account = s.rows_account();
   s.spec.name = s.path_name;
   if (s.path_name == default_group)

@@ -258,11 +258,18 @@ bool check_timing(const ScheduleTiming& t, std::string& why) {
   return true;
 }
 
+constexpr std::size_t queue_name_max = 80, topic_name_max = 256;
+
+bool can_be_named(std::string_view name, std::size_t max) {
+  const std::size_t suffix = name.ends_with(".fifo") ? 5 : 0;
+  return name.size() <= max && is_plain_name(name.substr(0, name.size() - suffix));
+}
+
 bool check_target(const ScheduleTarget& t, std::string_view account, std::string& why) {
   const auto arn = parse_arn(t.arn);
   const bool queue = arn && arn->service == "sqs";
   if (!arn || (!queue && arn->service != "sns") || arn->account != account ||
-      arn->name.contains(':')) {
+      !can_be_named(arn->name, queue ? queue_name_max : topic_name_max)) {
     why = fmt::format(
         "Provided Arn is not in correct format, or not possible here: {}. A target "
         "is a queue, as arn:aws:sqs:us-east-1:{}:NAME, or a topic, as "
@@ -331,6 +338,12 @@ bool Schedule::read(const JsonValue& request, std::string& why) {
 bool Schedule::check(std::string_view account, std::string& why) const {
   CHECK(!timing.expression.empty() && !target.arn.empty(), "a schedule that was not read");
   if (!check_timing(timing, why) || !check_target(target, account, why)) return false;
+  if (skips_overlap && parse_arn(target.arn)->service == "sns") {
+    why =
+        "x-overlap is skip, which looks for the message of the fire before in a queue, and the "
+        "target is a topic. Choose allow, or a queue as target.";
+    return false;
+  }
   if (const std::size_t bytes = text().size(); bytes > schedule_bytes_max) {
     why = fmt::format("The schedule has {} bytes; the limit is {}. Shorten its Input.", bytes,
                       schedule_bytes_max);

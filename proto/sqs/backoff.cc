@@ -90,8 +90,13 @@ bool read_growth(const BackoffMembers& members, std::vector<Duration>& out, Refu
       (most != nullptr && !read_wait("cap", most->text, cap, refusal)) ||
       !read_factor(members, factor, refusal))
     return false;
+  if (cap < base && most == nullptr)
+    return refuse_backoff(refusal,
+                          "base is {}; the longest wait, cap, is 15 minutes unless it is given. "
+                          "Give a cap of {} or more.",
+                          given->text, given->text);
   if (cap < base)
-    return refuse_backoff(refusal, "cap is {} ms and below base, {} ms.", cap.ms, base.ms);
+    return refuse_backoff(refusal, "cap is {} and below base, {}.", most->text, given->text);
   auto step = static_cast<double>(base.ms);
   out.push_back(base);
   while (factor > 1 && out.back() < cap) {
@@ -137,7 +142,8 @@ bool read_retry_backoff(std::string_view value, std::vector<AttributeChange>& ou
   if (!value.empty()) {
     const auto members = json_members(value);
     if (!members || !compact_json_object(value, "", text.text))
-      return refuse_backoff(refusal, "It is not a JSON object, as {{\"base\":\"1s\"}}.");
+      return refuse_backoff(
+          refusal, "It is not a JSON object with each member once, as {{\"base\":\"1s\"}}.");
     if (!read_plan(*members, plan.text, refusal)) return false;
     CHECK(!plan.text.empty(), "{} has no plan", value);
   }

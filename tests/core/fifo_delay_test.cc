@@ -124,7 +124,7 @@ TEST(DelayInAGroup, EndsWithTheLifeOfItsMessage) {
 TEST(DelayInAGroup, OfTheQueueMayChange) {
   run_across(
       "set q delay=10 | send q g:a | advance 1s | send q g:b delay=4s | advance 10s | "
-      "RESTART | peek q -> a:visible b:visible | set q delay=0 | RESTART | "
+      "RESTART | peek q -> a:visible<2 b:visible | set q delay=0 | RESTART | "
       "receive q max=10 -> a#1 b#1");
   run_across(
       "send q g:a | send q g:b delay=1s | advance 2s | set q delay=100 | RESTART | "

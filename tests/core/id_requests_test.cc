@@ -156,5 +156,12 @@ TEST(ReceiptRequests, HoldAMessageAsLongAsItsQueueAllows) {
       "advance 3d | count q -> 0/1/0");
 }
 
+TEST(ReceiptRequests, GiveBackAMessageEvenIfTheLimitIsLowerNow) {
+  run("queue q max_visibility=5d retention=14d | send q a | receive q visibility=3d -> a#1 | "
+      "advance 1d | set q max_visibility=0 | change q 3d a#1 -> visibility_beyond_max | "
+      "change q 1h a#1 | change q 2h a#1 -> visibility_beyond_max | change q 0 a#1 | "
+      "receive q -> a#2");
+}
+
 }  // namespace
 }  // namespace pawl::test

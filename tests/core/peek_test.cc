@@ -10,6 +10,12 @@
 namespace pawl::test {
 namespace {
 
+TEST(Peek, NamesTheMessageThatHasPassedADelayedOne) {
+  run("queue q fifo=1 max_delay=1d pass=1 | send q A:a delay=1s | send q A:b A:c | advance 2s | "
+      "peek q -> a:visible<3 b:visible c:visible | receive q max=3 -> b#1 c#1 | delete q b#1 c#1 | "
+      "peek q -> a:visible | receive q -> a#1");
+}
+
 TEST(Peek, ShowsEveryStateInTheOrderOfTheSends) {
   run("queue q visibility=30 | peek q -> none | send q a b c | send q d delay=5 | "
       "receive q max=2 -> a#1 b#1 | advance 1s | "

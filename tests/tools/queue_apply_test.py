@@ -220,6 +220,24 @@ class Apply(Verbs):
         self.assertEqual((done.returncode, "is of account 111111111111" in done.stderr), (2, True), done.stderr)
 
 
+class OfAnotherAccount(Verbs):
+    words = ("--account", "333333333333", "--region", "eu-west-1")
+
+    def test_the_names_are_of_the_account_and_region_of_the_endpoint(self):
+        path = os.path.join(self.place, "queues.toml")
+        with open(path, "w", encoding="ascii") as file:
+            file.write('[[queue]]\nname = "dead"\n' + FAN_OUT + '[[schedule]]\nname = "s"\nexpression = "rate(5 minutes)"\n'
+                       'queue = "q"\ndead-letter-queue = "dead"\n')
+        rows = json.loads(self.verb("queue", "apply", path, "-o", "json"))
+        self.assertEqual({row["outcome"] for row in rows}, {"created"})
+        rows = json.loads(self.verb("queue", "apply", path, "-o", "json"))
+        self.assertEqual({row["outcome"] for row in rows}, {"unchanged"})
+        _, text = self.pawl.page("GET", "/schedules/s")
+        target = json.loads(text)["Target"]
+        self.assertEqual((target["Arn"], target["DeadLetterConfig"]["Arn"]),
+                         ("arn:aws:sqs:eu-west-1:333333333333:q", "arn:aws:sqs:eu-west-1:333333333333:dead"))
+
+
 if __name__ == "__main__":
     result = unittest.main(exit=False).result
     bad = len(result.failures) + len(result.errors)

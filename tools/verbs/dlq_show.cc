@@ -28,8 +28,10 @@ struct ShowOptions {
 };
 
 // Why the message is in this queue, as far as the server tells.
-std::string reason_of(std::int64_t moved, const std::string& source, std::int64_t receives) {
+std::string reason_of(std::int64_t moved, const std::string& source, std::int64_t receives,
+                      bool expired) {
   if (moved == 0) return "sent to this queue";
+  if (expired) return "expired";
   if (source.empty()) return "moved by a move task";
   return fmt::format("{} {} without a delete", receives, receives == 1 ? "receive" : "receives");
 }
@@ -40,6 +42,7 @@ Printer::Row dead_letter_row(const JsonValue& message) {
   const std::int64_t moved = number_of(message, "MovedAt").value_or(0);
   const std::string source = name_of_arn(attribute_of(message, "DeadLetterQueueSourceArn"));
   const std::int64_t before = number_of(message, "ReceivesBeforeMove").value_or(0);
+  const bool expired = attribute_of(message, "x-dead-letter-reason") == "expired";
   const std::string body = text_of(message, "Body");
   return {
       .cells = {{"number", number_of(message, "Number").value_or(0)},
@@ -48,7 +51,7 @@ Printer::Row dead_letter_row(const JsonValue& message) {
                 {"sent", sent, time_or_nothing(sent)},
                 {"moved", moved, time_or_nothing(moved)},
                 {"source", source},
-                {"reason", reason_of(moved, source, before)},
+                {"reason", reason_of(moved, source, before, expired)},
                 {"receives", attribute_number_of(message, "ApproximateReceiveCount")},
                 {"group", attribute_of(message, "MessageGroupId")},
                 {"body", body, with_visible_controls(short_body(body))}}

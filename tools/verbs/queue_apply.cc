@@ -14,6 +14,7 @@
 
 #include "core/base/check.h"
 #include "core/base/format.h"
+#include "proto/aws/arn.h"
 #include "proto/declared/declared_rows.h"
 #include "proto/text/json.h"
 #include "proto/text/json_dom.h"
@@ -188,14 +189,31 @@ int carry_out(std::vector<PlannedQueue>& all, const std::vector<bool>& is_new, S
 
 // --- the verb ---
 
+// The account and the region of the endpoint for the caller's key, as flags of `pawl serve`; those
+// of the file count where it does not tell.
+GivenValues place_of(SqsClient& scheduler) {
+  const auto response = scheduler.call(sqs_client::RestAction{
+      "GetScheduleGroup", "GET", fmt::format("/schedule-groups/{}", default_group)});
+  JsonDom dom;
+  const auto group = response ? dom.parse(response->body) : std::nullopt;
+  const std::string text = group ? text_of(*group, "Arn") : std::string();
+  const auto arn = parse_arn(text);
+  if (!arn) return {};
+  return {
+      {"account", {std::string(arn->account), "the endpoint"}},
+      {"region",  {std::string(arn->region), "the endpoint"} }
+  };
+}
+
 // The declared tables of the file. Without a value the error was printed, with its exit code.
-std::shared_ptr<const DeclaredRows> declared_of(const std::string& path, int& code) {
+std::shared_ptr<const DeclaredRows> declared_of(const std::string& path, GivenValues place,
+                                                int& code) {
   const auto text = read_config_file(path);
   if (!text) {
     code = fail_with(exit_usage, text.error());
     return nullptr;
   }
-  const Configuration read = read_configuration({}, *text, path);
+  const Configuration read = read_configuration(std::move(place), *text, path);
   CHECK(read.options.declared != nullptr, "{} was not read", path);
   std::string fault = read.faults.empty() ? std::string() : read.faults.front();
   for (const DeclaredRow& row : *read.options.declared) {
@@ -232,12 +250,12 @@ int plan_queues(const DeclaredRows& rows, SqsClient& client, std::vector<Planned
 
 int apply_file(const ApplyRequest& asked) {
   int code = exit_ok;
-  const auto rows = declared_of(asked.file, code);
-  if (rows == nullptr) return code;
   auto client = open_endpoint(asked.endpoint, sqs_client::sqs_api);
   auto sns = open_endpoint(asked.endpoint, sqs_client::sns_api);
   auto scheduler = open_endpoint(asked.endpoint, sqs_client::scheduler_api);
   if (!client || !sns || !scheduler) return exit_usage;
+  const auto rows = declared_of(asked.file, place_of(*scheduler), code);
+  if (rows == nullptr) return code;
   std::vector<PlannedQueue> queues;
   std::vector<bool> is_new;
   TopicPlan topics(std::move(*sns));

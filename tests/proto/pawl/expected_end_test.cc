@@ -112,6 +112,17 @@ TEST_F(ExpectedEndTest, WaitsForTheEndOfALease) {
   EXPECT_FALSE(end().text.contains("comes back")) << end().text;
 }
 
+TEST_F(ExpectedEndTest, IsTheReturnOfACancelledMessage) {
+  set(Attribute::dlq_on_expiry, 1);
+  queue_.apply({Attribute::dead_letter_target, -1, "000000000000/dead"});
+  live_for(seconds(5));
+  message_.state = State::in_flight;
+  message_.until = now + seconds(7);
+  message_.cancelled = true;
+  EXPECT_FALSE(end().at);
+  EXPECT_EQ(end().text, "");
+}
+
 TEST_F(ExpectedEndTest, ReadsTheSecondChannelWhereTheQueueDoes) {
   give_life("30s");
   delivery_.content.attributes = life_;

@@ -133,6 +133,10 @@ TEST_F(ExplanationTest, TellsWhatFollowsALease) {
   allow_receives(2);
   const PeekedMessage spent{.state = State::in_flight, .until = now, .receive_count = 2};
   says("The next receive after that moves it to the dead-letter queue dead.", spent);
+  says(
+      "It was received 2 of at most 2 times and waits: the first receive in 7.0 s or later moves "
+      "it to the dead-letter queue dead, and does not return it.",
+      {.state = State::delayed, .until = now + seconds(7), .receive_count = 2});
   queue_.apply({.attribute = Attribute::dead_letter_at, .number = 1, .text = {}});
   says("That moves it to the dead-letter queue dead.", spent);
 }

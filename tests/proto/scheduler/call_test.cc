@@ -135,6 +135,40 @@ TEST_F(SchedulerTest, OwnMembersAreAnsweredIfTheyAreNotTheDefault) {
   EXPECT_FALSE(rest("GET", "/schedules/m").body.contains("x-"));
 }
 
+TEST_F(SchedulerTest, LooksForOverlapInQueuesAlone) {
+  const std::string topic =
+      R"({"Arn":"arn:aws:sns:us-east-1:000000000000:t","RoleArn":"arn:aws:iam::000000000000:role/r"})";
+  const auto made = [&](std::string_view more) {
+    return rest("POST", "/schedules/n", request_text("rate(5 minutes)", more, topic));
+  };
+  EXPECT_TRUE(made(R"(,"x-overlap":"skip")").body.contains("x-overlap is skip"));
+  EXPECT_EQ(made(R"(,"x-overlap":"allow")").status, 200);
+}
+
+TEST_F(SchedulerTest, RefusesATargetThatCannotExist) {
+  for (const char* name : {"bad name!", "a.b", "x/y", ".fifo", "q:r"}) {
+    const std::string target = fmt::format(
+        R"({{"Arn":"arn:aws:sqs:us-east-1:000000000000:{}","RoleArn":"arn:aws:iam::000000000000:role/r"}})",
+        name);
+    const SqsResponse made =
+        rest("POST", "/schedules/n", request_text("rate(5 minutes)", {}, target));
+    EXPECT_EQ(made.status, 400) << name;
+    EXPECT_TRUE(made.body.contains("Provided Arn is not in correct format")) << made.body;
+  }
+}
+
+TEST_F(SchedulerTest, TheTokenOfAGroupIsOneOfItsTags) {
+  const auto made = [&](std::string_view tags) {
+    return rest("POST", "/schedule-groups/tagged",
+                fmt::format(R"({{"ClientToken":"k","Tags":[{}]}})", tags))
+        .status;
+  };
+  EXPECT_EQ(made(R"({"Key":"a","Value":"1"})"), 200);
+  EXPECT_EQ(made(R"({"Key":"a","Value":"1"})"), 200);
+  EXPECT_EQ(made(R"({"Key":"a","Value":"2"})"), 409);
+  EXPECT_EQ(made(""), 409);
+}
+
 TEST_F(SchedulerTest, DeletesASchedule) {
   create("n");
   const SqsResponse gone = rest("DELETE", "/schedules/n?clientToken=t");
