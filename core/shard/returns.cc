@@ -140,6 +140,9 @@ bool Returns::follows_expired(const Queue& queue, std::uint32_t row) const {
 // goes in another way.
 void Returns::wait_to_follow(Queue& queue, std::uint32_t row, Instant now) {
   CHECK(state_.slots[row].expired, "seq {} has not expired", state_.slots[row].seq);
+  const State state = state_.slots[row].state;
+  if (state != State::visible && state != State::moving)
+    states_.change_state(queue, row, State::visible);
   states_.hide(queue, row, State::moving, now + follow_pause);
 }
 
