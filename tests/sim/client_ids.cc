@@ -6,13 +6,13 @@
 
 namespace pawl::sim {
 
-// Messages that were sent to the queue: some that are there, and some whose handles are known; they
-// may be gone.
-std::vector<std::uint32_t> Clients::some_messages(std::uint32_t queue) {
+// Messages of the queue: some that are there, and some whose handles are known; they may be gone.
+// `born`: that were sent to it; others have a place in it by which they can be cancelled.
+std::vector<std::uint32_t> Clients::some_messages(std::uint32_t queue, bool born) {
   const std::vector<std::uint32_t>& there = model_->queues()[queue].messages;
   std::vector<std::uint32_t> chosen;
   const auto choose = [&](std::uint32_t id) {
-    if (is_message(id) && model_->born_here(id, queue) &&
+    if (is_message(id) && (born ? model_->born_here(id, queue) : model_->is_here(id, queue)) &&
         std::ranges::find(chosen, id) == chosen.end())
       chosen.push_back(id);
   };
@@ -27,7 +27,7 @@ std::vector<std::uint32_t> Clients::some_messages(std::uint32_t queue) {
 
 bool Clients::by_id(Op op, std::uint32_t client, std::uint32_t queue) {
   using By = ReceiptEntry::By;
-  const std::vector<std::uint32_t> chosen = some_messages(queue);
+  const std::vector<std::uint32_t> chosen = some_messages(queue, op != Op::delete_message);
   if (chosen.empty()) return false;
   Call& call = make(op, client, queue);
   for (const std::uint32_t id : chosen) {

@@ -91,7 +91,7 @@ class Clients final : public BrokerObserver {
   bool delete_under_way(std::uint32_t client);
   bool with_handles(Op op, std::uint32_t client);
   bool by_id(Op op, std::uint32_t client, std::uint32_t queue);
-  std::vector<std::uint32_t> some_messages(std::uint32_t queue);
+  std::vector<std::uint32_t> some_messages(std::uint32_t queue, bool born);
   void create(std::uint32_t client);
   void set(std::uint32_t client, std::uint32_t queue);
   bool move(Act act, std::uint32_t client, std::uint32_t queue);

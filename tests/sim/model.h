@@ -324,6 +324,8 @@ class Model {
   std::size_t owed(const QueueRow& queue) const;
   // The message has been in this queue from its send on, as far as the model knows.
   bool born_here(std::uint32_t id, std::uint32_t queue) const;
+  // The message is in this queue, wherever it was sent, or has been.
+  bool is_here(std::uint32_t id, std::uint32_t queue) const;
   FeaturePairs pairs() const;
   Instant last_ready(const QueueRow& queue) const;
   // Whether the next receive from the queue moves the message to another one.

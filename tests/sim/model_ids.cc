@@ -6,13 +6,17 @@
 
 namespace pawl::sim {
 
-bool Model::born_here(std::uint32_t id, std::uint32_t queue) const {
+bool Model::is_here(std::uint32_t id, std::uint32_t queue) const {
   const ModelMessage& message = messages_[id];
   using Sent = ModelMessage::Sent;
   const bool answered = message.sent == Sent::acked || message.sent == Sent::early;
-  return answered && message.queue == queue && message.seq != 0 &&
-         message.born_seq == message.seq && message.born_queue == queues_[queue].id &&
-         message.origin.empty();
+  return answered && message.queue == queue && message.seq != 0;
+}
+
+bool Model::born_here(std::uint32_t id, std::uint32_t queue) const {
+  const ModelMessage& message = messages_[id];
+  return is_here(id, queue) && message.born_seq == message.seq &&
+         message.born_queue == queues_[queue].id && message.origin.empty();
 }
 
 // From the request to the answer the message was neither with a consumer nor on its way.
@@ -44,7 +48,7 @@ void Model::answered_cancel_by_id(const Call& call, std::size_t index, const Tur
   ModelMessage& message = messages_[id];
   if (entry.error == Errc::message_id_invalid)
     return trace_->broken("an id names its message", "message {}", id);
-  if (!born_here(id, call.queue)) return;  // it has moved on
+  if (!is_here(id, call.queue)) return;  // it has moved on
   if (entry.error == Errc::message_in_flight) {
     if (surely_nobodys(call, message))
       trace_->broken("what nobody has can be cancelled", "message {}, call {}", id, call.number);
