@@ -238,6 +238,24 @@ TEST_F(DefinitionReaderTest, PublishesToTheQueuesOfATopicOnThisShard) {
             (std::vector<std::uint32_t>{1, 2, 3, 5, 6}));
 }
 
+// The fire may be made up for much later.
+TEST_F(DefinitionReaderTest, AQueueThatWasSubscribedLaterGetsNoEarlierFire) {
+  add(1, "a");
+  add(2, "b");
+  add(3, "c");
+  const auto made_at = [](std::uint32_t number, std::string_view queue, std::int64_t ms) {
+    return fmt::format(
+        R"({{"id":"00000000-0000-4000-8000-{:012}","endpoint":"{}{}","created":{},"attributes":{{}}}})",
+        number, arn_begin, queue, ms);
+  };
+  add_topic(
+      9, "t",
+      {made_at(1, "a", fire_time.ms), made_at(2, "b", fire_time.ms + 1), subscription(3, "c")});
+  EXPECT_EQ(queues_of(fire("arn:aws:sns:us-east-1:000000000000:t").at(0)),
+            (std::vector<std::uint32_t>{1, 3}))
+      << "the time of an older subscription is not known";
+}
+
 // 100,000 schedules are read at a startup.
 }  // namespace
 }  // namespace pawl

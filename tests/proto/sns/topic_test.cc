@@ -32,6 +32,7 @@ TEST(SnsTopic, KeepsWhatItWasSetTo) {
   topic.subscriptions.push_back({.id = "i", .endpoint = "arn:aws:sqs:r:000000000000:q"});
   set_value(topic.subscriptions[0].attributes, "FilterPolicy", R"({"a":["\u00e9"]})");
   set_value(topic.subscriptions[0].attributes, "RawMessageDelivery", "true");
+  topic.subscriptions[0].created = Instant{1'764'400'000'123};
   const SnsTopic back = SnsTopic::from(changed(QueueConfig{}, topic));
   EXPECT_EQ(back.json(), topic.json());
   ASSERT_EQ(back.subscriptions.size(), 1u);
@@ -39,6 +40,7 @@ TEST(SnsTopic, KeepsWhatItWasSetTo) {
   EXPECT_TRUE(back.subscriptions[0].raw);
   EXPECT_TRUE(back.subscriptions[0].usable);
   EXPECT_EQ(back.subscriptions[0].queue, "q");
+  EXPECT_EQ(back.subscriptions[0].created, Instant{1'764'400'000'123});
   EXPECT_TRUE(SnsTopic::from(row_with("{")).subscriptions.empty());
   EXPECT_TRUE(SnsTopic::from({}).subscriptions.empty());  // no null pointer for the parser
 }
