@@ -196,12 +196,12 @@ class BadPlace(Story):
     def run(self):
         self.disk.tell(f"fail write EIO {self.WRITES_BEFORE} 1")
         self.come_up()
+        said = "1 new file of the log could not be written (Input/output error) and is set aside" in self.wait_for_errors()
         self.disk.tell("fail write EIO 0 0")
         client = Client(self)
         self.create_queues(client)
         for number in range(20):
             self.send(client, number % QUEUES, [body_of(f"bad-place-{number}-", 100)])
-        said = "1 new file of the log could not be written (Input/output error) and is set aside" in self.wait_for_errors()
         self.go_down()
         verified = subprocess.run([self.options.pawl, "wal", "verify", self.pawl.data], capture_output=True, text=True,
                                   timeout=60, check=False)
