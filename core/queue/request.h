@@ -61,7 +61,7 @@ enum class Op : std::uint8_t {
   create_queue,
   delete_queue,
   set_attributes,
-  // changes nothing; a later turn answers it, receive.wait later if that is set
+  // changes nothing; a later turn answers it, or receive.wait later; 0: when no timer is due
   none,
 };
 

@@ -15,6 +15,7 @@ namespace {
 // The most bytes of a record besides the texts of its sender: as a dead letter a message also names
 // the queue that it came from.
 constexpr std::size_t head_bytes_max = send_head_bytes_max + origin_bytes_max;
+constexpr Duration catch_up_max = seconds(5);  // of a request that waits until no timer is due
 
 bool sends(const Request& request) {
   return request.op == Op::send || request.op == Op::fan_out || request.op == Op::take_numbers;
@@ -176,8 +177,9 @@ void ShardLoop::apply(Request& request, Instant now) {
 
 void ShardLoop::decide(Request& request, Instant now) {
   if (request.op == Op::none) {
-    if (request.receive.wait.ms <= 0 || draining_) return answer(request);
-    return resting_.push_back({now + request.receive.wait, &request});
+    const Duration wait = request.receive.wait;
+    if (wait.ms < 0 || draining_) return answer(request);
+    return resting_.push_back({now + (wait.ms == 0 ? catch_up_max : wait), &request});
   }
   if (request.op == Op::transfer && request.transfer->stage == Transfer::Stage::accept &&
       !accept(request, request.transfer->bytes.size(), Log::From::queue)) {
@@ -330,7 +332,9 @@ bool ShardLoop::leaves_early(const Request& request, Instant now) {
 void ShardLoop::progress(Instant now) {
   for (std::size_t i = 0; i < resting_.size();) {
     const Resting rested = resting_[i];
-    if (rested.until > now && !draining_) {
+    const bool caught_up =
+        rested.request->receive.wait.ms == 0 && !more_ && shard_->next_deadline() > now;
+    if (rested.until > now && !caught_up && !draining_) {
       ++i;
       continue;
     }
@@ -426,7 +430,8 @@ Instant ShardLoop::next_deadline() {
   const Instant replay = shard_->armed(ShardPart::replay) ? replayer_.next_due() : never;
   const Instant fire = shard_->armed(ShardPart::schedules) ? scheduler_.next_due(now_) : never;
   Instant due = std::min({later ? timers + timers_late : timers, log_->next_due(), replay, fire});
-  for (const Resting& one : resting_) due = std::min(due, one.until);
+  for (const Resting& one : resting_)
+    due = std::min(due, one.request->receive.wait.ms == 0 ? Instant{0} : one.until);
   return due;
 }
 

@@ -259,6 +259,23 @@ class Dev(unittest.TestCase):
             self.assertIn(840000, [event["advanced_ms"] for event in events if event["code"] == "clock_advanced"])
             self.assertNotIn("wall_clock_set", [event["code"] for event in events])
 
+    def test_the_clock_has_passed_for_all_messages_when_it_answers(self):
+        with DevPawl(self.place) as pawl:
+            url = pawl.call("CreateQueue", QueueName="q", Attributes={"x-max-delay": "10d", "x-message-ttl": "1h"})["QueueUrl"]
+            names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed"]
+
+            def counts():
+                values = pawl.call("GetQueueAttributes", QueueUrl=url, AttributeNames=names)["Attributes"]
+                return tuple(int(values[name]) for name in names)
+
+            for delay in (2 * 86_400, 4 * 86_400):
+                for _ in range(300):
+                    pawl.call("SendMessageBatch", QueueUrl=url, Entries=[
+                        {"Id": str(i), "MessageBody": "later", "DelaySeconds": delay} for i in range(10)])
+            for days, wanted in ((2, (3000, 3000)), (1, (0, 3000)), (1, (3000, 0)), (1, (0, 0))):
+                pawl.page("POST", "/_pawl/clock", body=json.dumps({"advance": f"{days}d"}))
+                self.assertEqual(counts(), wanted)
+
     def test_what_the_clock_passes_happens_in_order(self):
         """A long poll of 9 s ends before a message of 10 minutes later becomes visible; the next poll gets it."""
         with DevPawl(self.place) as pawl, concurrent.futures.ThreadPoolExecutor(1) as worker:
