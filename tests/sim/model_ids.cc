@@ -91,7 +91,8 @@ void Model::answered_reschedule(const Call& call, std::size_t index, const Turn&
   changed.from_low = decided_low(call) + entry.visibility;
   changed.from_high = decided_high(call, turn) + entry.visibility;
   if (row(call).apart) {
-    const bool from_then = sure && view.received.high == 0 && entry.visibility.ms > 0;
+    const bool fresh = view.received.high == 0 && !view.given_back;
+    const bool from_then = sure && fresh && entry.visibility.ms > 0;
     message.aged = from_then ? changed.from_low : std::min(message.aged, changed.from_low);
     message.latest = std::max(message.latest, changed.from_high);
   }
