@@ -91,7 +91,7 @@ bool Model::may_be_expired(const ModelMessage& message) const {
 // No consumer gets it any more; one that had it before may keep it.
 bool Model::surely_dead(const ModelMessage& message, const Turn& turn) const {
   if (message.sent != ModelMessage::Sent::acked || message.wanders || message.moves > 0 ||
-      message.dead == never)
+      message.dead == never || (row(message).fifo && row(message).sets > 0))
     return false;
   return std::min(turn.fired, shards_[raw(row(message).owner)].swept) > message.dead + ends_late;
 }

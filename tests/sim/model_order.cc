@@ -221,8 +221,9 @@ void Model::redelay(QueueRow& queue) {
       message.aged = std::min(message.aged, message.sent_at + Duration{queue.delay.low});
       message.latest = std::max(message.latest, message.sent_at + Duration{queue.delay.high});
     }
+    // A lower delay shows the message when it is applied, and then its life begins.
     live_again(message, message.sent_at + Duration{queue.delay.low},
-               message.sent_at + Duration{queue.delay.high});
+               std::max(message.sent_at + Duration{queue.delay.high}, world_->newest_now()));
     message.view.step = std::max(message.view.step, message.decided_step);
     if (message.view.received.low == 0 && message.view.step < queue.set_step)
       message.view.step = queue.set_step;
