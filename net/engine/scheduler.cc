@@ -118,9 +118,9 @@ void Scheduler::go_on(Row& row, Instant base, Instant wall) {
 }
 
 // At the start. This shard remembers the newest fire that reached a queue of its own. A queue that
-// was made after the schedule gets no older fire. Without such a memory the fires are over
-// that the server was alive to send, but for the last ones. Of several queues of a topic, a crash
-// may have left some without the newest fire: it is sent again, and the others know it.
+// was made after the schedule gets no older fire. Of several queues of a topic, a crash may have
+// left some without the newest fire: it is sent again, and the others know it. Where no queue of
+// the topic is, the fires are over that the server was alive to send, but for the last ones.
 Instant Scheduler::base_of(const Row& row, Instant wall) const {
   const ScheduleTerms& terms = row.terms;
   const QueueId id = row.config->id;
@@ -131,8 +131,17 @@ Instant Scheduler::base_of(const Row& row, Instant wall) const {
     const Instant made = older ? Instant{} : std::min((*queue)->created + lead_, wall);
     return std::max({terms.from, made, newest});
   }
-  if (!terms.queue.empty() || newest.ms == 0) return std::max({terms.from, sure, newest});
+  if (!terms.queue.empty()) return std::max({terms.from, sure, newest});
+  if (newest.ms == 0)
+    return sends_here(*row.config, wall) ? terms.from : std::max(terms.from, sure);
   return std::max(terms.from, newest > sure ? newest - one_ms : newest);
+}
+
+bool Scheduler::sends_here(const QueueConfig& config, Instant fire) const {
+  CHECK(reader_ != nullptr, "schedule {} was not read", raw(config.id));
+  return std::ranges::any_of(
+      reader_->messages(config, fire, shard_.directory(), shard_.identity().id),
+      [](const FiredMessage& one) { return !one.targets.empty(); });
 }
 
 // Null: it sends to a topic, or its queue does not exist.

@@ -140,6 +140,7 @@ class Scheduler {
   void plan(Row& row, Instant due);
   void go_on(Row& row, Instant base, Instant wall);
   Instant base_of(const Row& row, Instant wall) const;
+  bool sends_here(const QueueConfig& config, Instant fire) const;
   const ConfigPtr* find_queue(const ScheduleTerms& terms) const;
   bool may_delete(const ScheduleTerms& terms) const;
   bool has_room() const {
