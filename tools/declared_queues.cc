@@ -15,6 +15,7 @@
 #include "core/base/check.h"
 #include "core/base/format.h"
 #include "proto/aws/arn.h"
+#include "proto/aws/message_rules.h"
 #include "proto/scheduler/members.h"
 #include "proto/scheduler/schedule.h"
 #include "proto/sqs/queue_attributes.h"
@@ -359,12 +360,9 @@ bool Reader::check_schedule_names(const DeclaredRow& row) {
 
 bool Reader::check_name(const DeclaredRow& row) {
   if (row.kind == DeclaredKind::schedule) return check_schedule_names(row);
-  constexpr std::size_t queue_max = 80, topic_max = 256;
   const bool of_queue = row.kind == DeclaredKind::queue || row.kind == DeclaredKind::message;
-  const std::size_t most = of_queue ? queue_max : topic_max;
-  const std::size_t suffix = row.is_fifo() ? 5 : 0;
-  if (row.name.size() <= most && is_plain_name(row.name.substr(0, row.name.size() - suffix)))
-    return true;
+  const std::size_t most = of_queue ? queue_name_max : topic_name_max;
+  if (good_resource_name(row.name, most)) return true;
   return refuse(row.where,
                 fmt::format("\"{}\" is no name of a {}. Allowed: letters, digits, hyphens "
                             "and underscores, at most {}; .fifo at the end for FIFO.",

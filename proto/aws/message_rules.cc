@@ -98,6 +98,13 @@ bool good_message_id(std::string_view id) {
          std::ranges::all_of(id, [](char c) { return c >= 0x21 && c <= 0x7E; });
 }
 
+bool good_resource_name(std::string_view name, std::size_t max) {
+  constexpr std::string_view fifo = ".fifo";
+  if (name.size() > max) return false;
+  if (name.ends_with(fifo)) name.remove_suffix(fifo.size());
+  return is_plain_name(name);
+}
+
 bool good_entry_id(std::string_view id) { return id.size() <= entry_id_max && is_plain_name(id); }
 
 void write_sequence_number(std::array<char, 20>& out, Seq seq) {

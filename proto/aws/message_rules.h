@@ -34,6 +34,11 @@ struct AttributeInput {
 // printable ASCII characters except the space.
 bool good_message_id(std::string_view id);
 
+// True for a valid name of a queue or a topic: letters, digits, - and _, with or without .fifo
+// behind them.
+inline constexpr std::size_t queue_name_max = 80, topic_name_max = 256;
+bool good_resource_name(std::string_view name, std::size_t max);
+
 // True for a valid Id of a batch entry: 1..80 letters, digits, - and _.
 inline constexpr std::size_t entry_id_max = 80;
 bool good_entry_id(std::string_view id);

@@ -5,17 +5,14 @@
 #include <cstring>
 #include <utility>
 
+#include "proto/aws/message_rules.h"
 #include "proto/aws/tags.h"
 #include "proto/binary/payloads.h"
 #include "proto/sqs/queue_attributes.h"
 #include "proto/text/text.h"
 
 namespace pawl::binary {
-namespace {
-
-constexpr std::size_t queue_name_max = 80;
-
-}  // namespace
+namespace {}  // namespace
 
 Status take_queue_attributes(BinaryReader& in, const AttributeSubject& of,
                              std::vector<AttributeChange>& changes) {
@@ -58,10 +55,7 @@ void put_queue_attributes(std::string& out, const QueueConfig& config) {
 }
 
 Status check_queue_name(std::string_view name) {
-  const bool fifo = name.ends_with(".fifo");
-  const std::string_view stem = fifo ? name.substr(0, name.size() - 5) : name;
-  const bool valid = name.size() <= queue_name_max && is_plain_name(stem);
-  return valid ? Status::ok : Status::invalid;
+  return good_resource_name(name, queue_name_max) ? Status::ok : Status::invalid;
 }
 
 }  // namespace pawl::binary

@@ -258,18 +258,11 @@ bool check_timing(const ScheduleTiming& t, std::string& why) {
   return true;
 }
 
-constexpr std::size_t queue_name_max = 80, topic_name_max = 256;
-
-bool can_be_named(std::string_view name, std::size_t max) {
-  const std::size_t suffix = name.ends_with(".fifo") ? 5 : 0;
-  return name.size() <= max && is_plain_name(name.substr(0, name.size() - suffix));
-}
-
 bool check_target(const ScheduleTarget& t, std::string_view account, std::string& why) {
   const auto arn = parse_arn(t.arn);
   const bool queue = arn && arn->service == "sqs";
   if (!arn || (!queue && arn->service != "sns") || arn->account != account ||
-      !can_be_named(arn->name, queue ? queue_name_max : topic_name_max)) {
+      !good_resource_name(arn->name, queue ? queue_name_max : topic_name_max)) {
     why = fmt::format(
         "Provided Arn is not in correct format, or not possible here: {}. A target "
         "is a queue, as arn:aws:sqs:us-east-1:{}:NAME, or a topic, as "

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <algorithm>
 
+#include "proto/aws/message_rules.h"
 #include "proto/aws/tags.h"
 #include "proto/errors/sqs_errors.h"
 #include "proto/sns/call.h"
@@ -17,7 +18,6 @@ using Next = CallStep;
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::string_view fifo_suffix = ".fifo";
-constexpr std::size_t name_max = 256;
 constexpr std::size_t display_name_max = 100;
 
 enum class Kind : std::uint8_t { text, truth, json };
@@ -40,12 +40,6 @@ constexpr Row rows[] = {
     {"SignatureVersion",          Kind::text,  false, "1"          },
     {"TracingConfig",             Kind::text,  false, "PassThrough"},
 };
-
-bool good_name(std::string_view name) {
-  if (name.size() > name_max) return false;
-  if (name.ends_with(fifo_suffix)) name.remove_suffix(fifo_suffix.size());
-  return is_plain_name(name);
-}
 
 bool check_attribute(SnsState& s, std::string_view name, std::string& value, bool fifo) {
   const auto* const row = std::ranges::find(rows, name, &Row::name);
@@ -80,7 +74,7 @@ bool read_topic(SnsState& s, const Form& form, std::string_view name, SnsTopic& 
   const bool fifo = std::ranges::any_of(given, [](const auto& pair) {
     return pair.first == "FifoTopic" && equals_ignoring_case(pair.second, "true");
   });
-  if (!good_name(name) || fifo != name.ends_with(fifo_suffix)) {
+  if (!good_resource_name(name, topic_name_max) || fifo != name.ends_with(fifo_suffix)) {
     return fifo ? s.refusal.parameter(
                       "Fifo Topic names must end with .fifo and must be made up of only uppercase "
                       "and lowercase ASCII letters, numbers, underscores, and hyphens, and must be "

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/base/check.h"
+#include "proto/aws/message_rules.h"
 #include "proto/sqs/access.h"
 #include "proto/sqs/actions.h"
 #include "proto/text/base64.h"
@@ -16,7 +17,6 @@ using M = SqsMember;
 using Next = CallStep;
 
 constexpr std::string_view fifo_suffix = ".fifo";
-constexpr std::size_t queue_name_max = 80;
 constexpr std::int64_t list_max = 1000;
 
 bool good_name(std::string_view name, bool fifo) {

@@ -64,6 +64,16 @@ TEST(MessageRules, AnIdHas1To128PrintableCharactersWithoutSpace) {
   }
 }
 
+TEST(MessageRules, AResourceNameIsPlainWithOrWithoutFifo) {
+  for (const char* good : {"q", "a-Z_9", "q.fifo"})
+    EXPECT_TRUE(good_resource_name(good, queue_name_max)) << good;
+  for (const char* bad : {"", ".fifo", "a.b", "a b", "q.fifo.fifo", "q.FIFO"})
+    EXPECT_FALSE(good_resource_name(bad, queue_name_max)) << bad;
+  EXPECT_TRUE(good_resource_name(std::string(80, 'a'), queue_name_max));
+  EXPECT_FALSE(good_resource_name(std::string(76, 'a') + ".fifo", queue_name_max));
+  EXPECT_TRUE(good_resource_name(std::string(256, 'a'), topic_name_max));
+}
+
 TEST(MessageRules, AnEntryIdHas1To80PlainCharacters) {
   EXPECT_FALSE(good_entry_id(""));
   EXPECT_TRUE(good_entry_id("a-Z_9"));

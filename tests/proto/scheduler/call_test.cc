@@ -136,8 +136,8 @@ TEST_F(SchedulerTest, OwnMembersAreAnsweredIfTheyAreNotTheDefault) {
 }
 
 TEST_F(SchedulerTest, LooksForOverlapInQueuesAlone) {
-  const std::string topic =
-      R"({"Arn":"arn:aws:sns:us-east-1:000000000000:t","RoleArn":"arn:aws:iam::000000000000:role/r"})";
+  const std::string topic = R"({"Arn":"arn:aws:sns:us-east-1:000000000000:t",)"
+                            R"("RoleArn":"arn:aws:iam::000000000000:role/r"})";
   const auto made = [&](std::string_view more) {
     return rest("POST", "/schedules/n", request_text("rate(5 minutes)", more, topic));
   };
@@ -147,9 +147,9 @@ TEST_F(SchedulerTest, LooksForOverlapInQueuesAlone) {
 
 TEST_F(SchedulerTest, RefusesATargetThatCannotExist) {
   for (const char* name : {"bad name!", "a.b", "x/y", ".fifo", "q:r"}) {
-    const std::string target = fmt::format(
-        R"({{"Arn":"arn:aws:sqs:us-east-1:000000000000:{}","RoleArn":"arn:aws:iam::000000000000:role/r"}})",
-        name);
+    const std::string target = fmt::format(R"({{"Arn":"arn:aws:sqs:us-east-1:000000000000:{}",)"
+                                           R"("RoleArn":"arn:aws:iam::000000000000:role/r"}})",
+                                           name);
     const SqsResponse made =
         rest("POST", "/schedules/n", request_text("rate(5 minutes)", {}, target));
     EXPECT_EQ(made.status, 400) << name;

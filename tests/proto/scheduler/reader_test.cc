@@ -244,9 +244,9 @@ TEST_F(DefinitionReaderTest, AQueueThatWasSubscribedLaterGetsNoEarlierFire) {
   add(2, "b");
   add(3, "c");
   const auto made_at = [](std::uint32_t number, std::string_view queue, std::int64_t ms) {
-    return fmt::format(
-        R"({{"id":"00000000-0000-4000-8000-{:012}","endpoint":"{}{}","created":{},"attributes":{{}}}})",
-        number, arn_begin, queue, ms);
+    return fmt::format(R"({{"id":"00000000-0000-4000-8000-{:012}","endpoint":"{}{}",)"
+                       R"("created":{},"attributes":{{}}}})",
+                       number, arn_begin, queue, ms);
   };
   add_topic(
       9, "t",

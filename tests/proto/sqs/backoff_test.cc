@@ -50,27 +50,35 @@ TEST_F(BackoffTest, KeepsThePolicyAsItWasGiven) {
   EXPECT_EQ(changes_.size(), 2u) << "an empty policy unsets both";
 }
 
+TEST_F(BackoffTest, NamesTheDefaultThatABaseIsAbove) {
+  EXPECT_EQ(plan(R"({"base":"1h"})"), "");
+  EXPECT_EQ(refusal_.fault, SqsFault::invalid_attribute_value);
+  EXPECT_TRUE(
+      refusal_.text.contains("base is 1h; the longest wait, cap, is 15 minutes unless it is given"))
+      << refusal_.text;
+  EXPECT_TRUE(refusal_.text.contains("x-retry-backoff")) << refusal_.text;
+}
+
 TEST_F(BackoffTest, NamesWhatIsWrong) {
   const struct {
     const char *policy, *words;
   } rows[] = {
-      {"1s",                               "not a JSON object"                                                  },
-      {R"({"base":"1s",})",                "not a JSON object"                                                  },
-      {"{}",                               "needs base or steps"                                                },
-      {R"({"jitter":"full"})",             "needs base or steps"                                                },
-      {R"({"base":"1x"})",                 "base is 1x; write a duration of 1ms to"                             },
-      {R"({"base":"0s"})",                 "base is 0s"                                                         },
-      {R"({"base":"31d"})",                "base is 31d"                                                        },
-      {R"({"base":"1h"})",                 "base is 1h; the longest wait, cap, is 15 minutes unless it is given"},
-      {R"({"base":"1s","factor":0.5})",    "factor is 0.5; it is a number from 1"                               },
-      {R"({"base":"1s","factor":"two"})",  "factor is two"                                                      },
-      {R"({"base":"1s","factor":1.01})",   "only after more than 64 receives"                                   },
-      {R"({"base":"1s","jitter":"some"})", "jitter is some; it is one of none, "                                },
-      {R"({"base":"1s","max":"2s"})",      "Unknown member max"                                                 },
-      {R"({"steps":[]})",                  "steps is a list of 1 to 64 durations"                               },
-      {R"({"steps":"1m"})",                "steps is a list of 1 to 64 durations"                               },
-      {R"({"steps":["1m","soon"]})",       "steps[1] is soon"                                                   },
-      {R"({"steps":["1m"],"base":"1s"})",  "It has steps and base"                                              },
+      {"1s",                               "not a JSON object"                     },
+      {R"({"base":"1s",})",                "not a JSON object"                     },
+      {"{}",                               "needs base or steps"                   },
+      {R"({"jitter":"full"})",             "needs base or steps"                   },
+      {R"({"base":"1x"})",                 "base is 1x; write a duration of 1ms to"},
+      {R"({"base":"0s"})",                 "base is 0s"                            },
+      {R"({"base":"31d"})",                "base is 31d"                           },
+      {R"({"base":"1s","factor":0.5})",    "factor is 0.5; it is a number from 1"  },
+      {R"({"base":"1s","factor":"two"})",  "factor is two"                         },
+      {R"({"base":"1s","factor":1.01})",   "only after more than 64 receives"      },
+      {R"({"base":"1s","jitter":"some"})", "jitter is some; it is one of none, "   },
+      {R"({"base":"1s","max":"2s"})",      "Unknown member max"                    },
+      {R"({"steps":[]})",                  "steps is a list of 1 to 64 durations"  },
+      {R"({"steps":"1m"})",                "steps is a list of 1 to 64 durations"  },
+      {R"({"steps":["1m","soon"]})",       "steps[1] is soon"                      },
+      {R"({"steps":["1m"],"base":"1s"})",  "It has steps and base"                 },
   };
   for (const auto& row : rows) {
     EXPECT_EQ(plan(row.policy), "") << row.policy;
