@@ -263,7 +263,7 @@ int apply_file(const ApplyRequest& asked) {
   code = plan_queues(*rows, *client, queues, is_new);
   if (code == exit_ok) code = topics.compare(*rows);
   if (code == exit_ok) code = schedules.compare(*rows);
-  if (code == exit_ok) code = check_schedule_targets(*rows, asked.endpoint);
+  if (code == exit_ok) code = check_schedule_targets(*rows, *client, asked.endpoint);
   if (code == exit_ok && !asked.dry_run) code = carry_out(queues, is_new, *client);
   if (code == exit_ok && !asked.dry_run) code = topics.carry_out();
   if (code == exit_ok && !asked.dry_run) code = schedules.carry_out();

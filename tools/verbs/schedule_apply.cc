@@ -15,6 +15,9 @@
 #include "tools/verbs/topic_calls.h"
 
 namespace pawl {
+
+using sqs_client::SqsClient;
+
 namespace {
 
 NamedSchedule named_by(const DeclaredRow& row) { return {.name = row.name, .group = row.group}; }
@@ -33,16 +36,14 @@ std::vector<std::string> schedule_changes(const Schedule& has, const Schedule& w
   return changes;
 }
 
-// The queues and topics of an endpoint; connects when it is first asked.
+// The queues and topics of an endpoint. The topics are listed when one is first asked about.
 class Targets {
  public:
-  explicit Targets(const EndpointOptions& endpoint) : endpoint_(endpoint) {}
+  Targets(SqsClient& sqs, const EndpointOptions& endpoint) : sqs_(sqs), endpoint_(endpoint) {}
 
   // An error was printed if code() says so.
   bool has_queue(const std::string& name) {
-    if (!sqs_ && !(sqs_ = open_endpoint(endpoint_, sqs_client::sqs_api)))
-      return give_up(exit_usage);
-    const auto found = sqs_->call("GetQueueUrl", body_with("QueueName", name));
+    const auto found = sqs_.call("GetQueueUrl", body_with("QueueName", name));
     return found || found.error().code == "QueueDoesNotExist"
                ? found.has_value()
                : give_up(explain_call(found.error(), name));
@@ -67,16 +68,17 @@ class Targets {
     return false;
   }
 
+  SqsClient& sqs_;
   const EndpointOptions& endpoint_;
-  std::optional<sqs_client::SqsClient> sqs_;
   std::optional<std::set<std::string>> topics_;  // names
   int code_ = exit_ok;
 };
 
 }  // namespace
 
-int check_schedule_targets(const DeclaredRows& rows, const EndpointOptions& endpoint) {
-  Targets targets(endpoint);
+int check_schedule_targets(const DeclaredRows& rows, SqsClient& sqs,
+                           const EndpointOptions& endpoint) {
+  Targets targets(sqs, endpoint);
   const auto is_there = [&](const SqsArn& arn, DeclaredKind kind) {
     const bool declared = std::ranges::any_of(rows, [&](const DeclaredRow& row) {
       return row.kind == kind && row.name == arn.name && row.account == arn.account;

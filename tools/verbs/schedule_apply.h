@@ -46,6 +46,8 @@ class SchedulePlan {
 };
 
 // Refuses a schedule whose target or dead-letter queue is neither declared nor at the endpoint.
-int check_schedule_targets(const DeclaredRows& rows, const EndpointOptions& endpoint);
+// `sqs`: a client of that endpoint.
+int check_schedule_targets(const DeclaredRows& rows, sqs_client::SqsClient& sqs,
+                           const EndpointOptions& endpoint);
 
 }  // namespace pawl
