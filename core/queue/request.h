@@ -282,7 +282,7 @@ struct PeekedMessage {
   Instant until;           // delayed, in flight: when it is visible
   Instant first_received;  // if its receive count is not 0
   std::uint32_t receive_count = 0;
-  bool never_delivered = false;  // delayed: it was not received and returned uncounted either
+  bool never_delivered = false;  // delayed: no consumer has had it, not even uncounted
   bool aged_apart = false;       // delayed: its retention begins when it is visible
   Duration life_ahead{0};        // delayed: its time to live, which begins then; 0: none
   PeekedRecord record;

@@ -150,7 +150,7 @@ Errc ReceiptRequests::change_one(Queue& queue, const ReceiptEntry& entry, Instan
   }
   // An old handle of a standard queue works too, as on AWS.
   if (slot.nonce != receipt->nonce && MUTANT(ignore_old_handle)) return Errc::ok;
-  // A consumer may always give it back, or earlier than before the limit was lowered.
+  // The limit may be lower than at the receive. What ends a lease earlier is allowed all the same.
   const bool longer = slot.state != State::in_flight || now + entry.visibility > slot.deadline;
   if (entry.visibility.ms > 0 && longer &&
       now - slot.since + entry.visibility > queue.config->visibility_limit())

@@ -191,7 +191,7 @@ CallStep DevCall::clock(const HttpRequest& http, const Directory&, DevControl& c
   deleted_ = 0;
   requests_.assign(control.shards(), Request{});
   routes_.clear();
-  // Answered when the timers are no more due by which the time has passed.
+  // Each shard answers when none of its timers is due any more.
   for (Request& request : requests_) request.receive.wait = Duration{0};
   for (std::uint32_t shard = 0; shard < control.shards(); ++shard)
     routes_.push_back({&requests_[shard], ShardId{static_cast<std::uint8_t>(shard)}});

@@ -37,8 +37,8 @@ std::string origin_of(const PawlState& s, const Fire& fire) {
                      timestamp_text(fire.at));
 }
 
-// Without its dead-letter queue no message moves: a queue of which that is missing counts as one
-// that has none. Returns a sentence on it, with a space before it.
+// A queue whose dead-letter queue is missing moves no message: it is explained as a queue without a
+// RedrivePolicy. Returns a sentence on it, with a space before it; empty: nothing is missing.
 std::string leave_out_missing_dead_letter_queue(PawlState& s) {
   const std::string_view target = s.queue->text(Attribute::dead_letter_target);
   const auto [account, name] = QueueName::from_text(target);
